@@ -74,7 +74,7 @@ function isUsersFault(error: unknown): boolean {
 async function dispatch(words: readonly string[], out: Output): Promise<ExitCode> {
   const [name] = words;
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    out.line(helpOfAll(COMMANDS));
+    printLines(out, helpOfAll(COMMANDS));
     return name === undefined ? EXIT_USAGE : EXIT_OK;
   }
   if (name === "--version" || name === "-v") {
@@ -86,10 +86,14 @@ async function dispatch(words: readonly string[], out: Output): Promise<ExitCode
   const rest = words.slice(command.name.split(" ").length);
   const { help, argument, flags } = parseFlags(command, rest);
   if (help) {
-    out.line(helpOf(command));
+    printLines(out, helpOf(command));
     return EXIT_OK;
   }
   return command.run({ argument, flags, out });
+}
+
+function printLines(out: Output, text: string): void {
+  for (const line of text.split("\n")) out.line(line);
 }
 
 function startsWith(words: readonly string[], name: string): boolean {

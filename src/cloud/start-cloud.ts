@@ -15,6 +15,7 @@ import { TidegateError } from "../core/errors.ts";
 import { createRsaSigner } from "../platform/certificate/rsa-signer.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
 import { createHttpClient } from "../platform/http/node-http-client.ts";
+import { printError } from "../platform/print-error.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { systemRandom } from "../platform/system-random.ts";
 import { systemTurn } from "../platform/system-turn.ts";
@@ -101,7 +102,7 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   const applyPrepared =
     options.setup === undefined ? null : await scheduleSetup(options.setup, options);
   const { host = "127.0.0.1", port = 0 } = options;
-  const onError = options.onError ?? ((error: unknown) => console.error(error));
+  const onError = options.onError ?? printError;
   const store = openStore(options);
   let broker: Broker | null = null;
   let blobs: BlobStore | null = null;

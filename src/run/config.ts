@@ -20,7 +20,8 @@ export interface Setting {
         readonly min: number;
         readonly max: number;
       }
-    | { readonly kind: "choice"; readonly choices: readonly string[] };
+    | { readonly kind: "choice"; readonly choices: readonly string[] }
+    | { readonly kind: "toggle" };
   /** Null without a default, or if `doc` describes it. */
   readonly fallback: string | null;
   /** The default of `dev`, if it differs. */
@@ -106,6 +107,22 @@ export const SETTINGS = {
     commands: ["dev"],
     doc: "Port of the embedded cloud; 0 picks a free one.",
   },
+  allowHost: {
+    flag: "allow-host",
+    env: "TIDEGATE_ALLOW_HOST",
+    takes: text("NAME[,NAME]"),
+    fallback: null,
+    commands: ["dev"],
+    doc: "Further host names that clients may call the embedded cloud by.",
+  },
+  allowLinkLocal: {
+    flag: "allow-link-local",
+    env: "TIDEGATE_ALLOW_LINK_LOCAL",
+    takes: { kind: "toggle" },
+    fallback: null,
+    commands: ["dev"],
+    doc: "Let topics deliver to link-local addresses, such as a metadata service.",
+  },
   metricsPort: {
     flag: "metrics-port",
     env: "TIDEGATE_METRICS_PORT",
@@ -162,6 +179,8 @@ export interface RunSettings {
   readonly tablesDatabase?: string | undefined;
   readonly data?: string | undefined;
   readonly port?: number | undefined;
+  readonly allowHost?: string | undefined;
+  readonly allowLinkLocal?: boolean | undefined;
   readonly metricsPort?: number | undefined;
   readonly drainMs?: number | undefined;
   readonly logLevel?: LogLevel | undefined;

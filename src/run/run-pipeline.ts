@@ -19,6 +19,7 @@ import {
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
 import { systemPorts } from "../platform/index.ts";
+import { printError } from "../platform/print-error.ts";
 import type { LeaseRenewer } from "../ports/lease-renewer.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
 import { createRowReader } from "../readers/row-reader.ts";
@@ -46,6 +47,8 @@ export interface StartOptions {
   readonly onLogLine?: (line: string) => void;
   /** Receives failures that no caller waits for. Default: stderr. */
   readonly onError?: (error: unknown) => void;
+  /** Ends the wait for a queue that does not answer at the start. */
+  readonly signal?: AbortSignal;
 }
 
 export interface RunningPipeline extends AsyncDisposable {
@@ -85,7 +88,7 @@ export async function runPipeline(
   const closeAll = async () => {
     for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
   };
-  const onError = options.onError ?? ((error: unknown) => console.error(error));
+  const onError = options.onError ?? printError;
   const runId = systemPorts.random.uuid();
   try {
     const telemetry = await openTelemetry(pipeline, settings, runId, options);

@@ -1,10 +1,18 @@
 // Start pipeline: `tidegate run` as a function.
+//   P1. It waits for a queue that does not answer yet; any other failure ends the start.
 
 import { TidegateError } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import { systemClock } from "../platform/system-clock.ts";
+import { createJsonLog } from "../telemetry/json-log.ts";
 import type { RunSettings } from "./config.ts";
 import { openAwsRenewer } from "./leases/open-renewer.ts";
-import { openAwsEnvironment } from "./open/aws-environment.ts";
+import {
+  type AwsEnvironment,
+  type AwsEnvironmentOptions,
+  openAwsEnvironment,
+} from "./open/aws-environment.ts";
+import { waitForQueue } from "./open/wait-for-queue.ts";
 import { ensureLedgerFolder, prepareRun } from "./prepare-run.ts";
 import { type RunningPipeline, runPipeline, type StartOptions } from "./run-pipeline.ts";
 
@@ -23,7 +31,28 @@ export async function startPipeline(
   }
   ensureLedgerFolder(run.settings.ledger);
   const { deadLetterQueue, endpoint, region } = run.settings;
-  const environment = await openAwsEnvironment({ queue, deadLetterQueue, endpoint, region });
-  const open = openAwsRenewer.bind(null, environment);
-  return runPipeline(run, { environment, openRenewer: open }, options);
+  const { onLogLine, signal } = options;
+  const fields = { pipeline: pipeline.name };
+  const log = createJsonLog(systemClock, {
+    level: run.settings.logLevel,
+    to: onLogLine ?? 2,
+    fields,
+  });
+  const ports = { clock: systemClock, log };
+  const open = () => openAnswering({ queue, deadLetterQueue, endpoint, region });
+  const environment = await waitForQueue(ports, open, { queue, signal }); // P1
+  const openRenewer = openAwsRenewer.bind(null, environment);
+  return runPipeline(run, { environment, openRenewer }, options);
+}
+
+/** Opens a queue by URL, too, only if it answers. */
+async function openAnswering(options: AwsEnvironmentOptions): Promise<AwsEnvironment> {
+  const environment = await openAwsEnvironment(options);
+  try {
+    await environment.queue.facts();
+    return environment;
+  } catch (error) {
+    await environment.close();
+    throw error;
+  }
 }

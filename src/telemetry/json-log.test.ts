@@ -46,6 +46,15 @@ test("a line has level, time, message and its fields", () => {
   });
 });
 
+test("a line contains no character that a terminal obeys, and keeps its value (J4)", () => {
+  const { log, lines, only } = setUp();
+  const key = "a\u001b[2J\u009b31m\u202eb\u007f.csv";
+  log("warn", key, { object_key: key });
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be there.
+  expect(lines[0]).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  expect(only()).toMatchObject({ msg: key, object_key: key });
+});
+
 test("lines below the level are not written", () => {
   const { log, lines } = setUp({ level: "warn" });
   for (const level of ["debug", "info", "warn", "error"] satisfies LogLevel[]) log(level, level);

@@ -4,8 +4,10 @@
 //   J2. Every line has level, time (ISO 8601, UTC) and msg. A field with one of these names is
 //       renamed.
 //   J3. A line is bounded: long texts are cut, and so is an endless list of fields.
+//   J4. A line contains no character that a terminal obeys, since stderr often is one.
 
 import { type DestinationStream, destination, pino } from "pino";
+import { printable } from "../core/encoding/printable.ts";
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { clampText } from "../core/encoding/text.ts";
 import type { Clock } from "../ports/clock.ts";
@@ -38,7 +40,7 @@ export function createJsonLog(clock: Clock, options: LogOptions = {}): Log {
       timestamp: () => `,"time":"${formatInstant(clock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    typeof to === "number" ? openDescriptor(to) : { write: to },
+    safely(typeof to === "number" ? openDescriptor(to) : { write: to }),
   );
   return (lineLevel, message, fields) => {
     try {
@@ -48,6 +50,11 @@ export function createJsonLog(clock: Clock, options: LogOptions = {}): Log {
       // J1: the caller must continue, and there is nowhere left to report it.
     }
   };
+}
+
+/** J4. JSON itself escapes only C0. */
+function safely(stream: DestinationStream): DestinationStream {
+  return { write: (line) => stream.write(printable(line)) };
 }
 
 /** Written synchronously, so that the last lines before a crash are not lost. */

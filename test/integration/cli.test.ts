@@ -1,7 +1,8 @@
 // The command line in real processes: what it prints, how it stops, what survives kill -9.
 
 import { once } from "node:events";
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { connect } from "node:net";
 import { devNull } from "node:os";
 import { join } from "node:path";
@@ -47,6 +48,14 @@ async function refuses(ready: Ready): Promise<boolean> {
   ]).catch(() => true);
   socket.destroy();
   return refused;
+}
+
+/** The status of a request whose Host header is `host`; fetch would not set it. */
+async function statusFor(ready: Ready, host: string): Promise<number | undefined> {
+  const request = get({ port: ready.port, path: "/_tidegate/health", headers: { host } });
+  const [response] = await once(request, "response");
+  response.resume();
+  return response.statusCode;
 }
 
 async function call(ready: Ready, action: string, input: object) {
@@ -157,6 +166,20 @@ describe("tidegate up", () => {
     expect(open.ready.endpoint).toBe(`http://127.0.0.1:${open.ready.port}`);
   });
 
+  test("answers to the names of --allow-host, and to no other foreign name", async () => {
+    const closed = await startReady("--memory");
+    expect(await statusFor(closed.ready, "tidegate:4566")).toBe(403);
+    const flags = ["--allow-host", "tidegate, host.docker.internal", "--allow-link-local"];
+    const { ready } = await startReady("--memory", ...flags);
+    for (const host of ["tidegate:4566", "bucket.tidegate", "host.docker.internal", "localhost"]) {
+      expect([host, await statusFor(ready, host)]).toEqual([host, 200]);
+    }
+    expect(await statusFor(ready, "pages.example")).toBe(403);
+    const invalid = await end("up", "--memory", "--port", "0", "--allow-host", "http://a:1");
+    expect(invalid.code).toBe(2);
+    expect(invalid.err).toContain('"http://a:1" is not a host name');
+  });
+
   test("refuses a port that is taken, with a hint and exit code 1", async () => {
     const { ready } = await startReady("--memory");
     const { code, err } = await end("up", "--memory", "--port", `${ready.port}`);
@@ -173,6 +196,26 @@ describe("tidegate up", () => {
     expect(code).toBe(1);
     expect(err).toContain(`data folder d is in use by another process (pid ${child.pid})`);
     expect(err).toContain("TG_STORE_LOCKED");
+  });
+
+  test("refuses a folder whose lock file was deleted while its broker runs, which continues", async () => {
+    const { child, ready } = await startReady("--data", "d");
+    const { QueueUrl = "" } = await call(ready, "CreateQueue", { QueueName: "q" });
+    for (const round of ["with a log", "again"]) {
+      rmSync(join(commands.folder, "d", "broker.lock"), { force: true });
+      const { code, err } = await end("up", "--port", "0", "--data", "d");
+      expect(code).toBe(1);
+      expect(err).toContain(`data folder d is in use by another process (pid ${child.pid})`);
+      expect(err).toContain("TG_STORE_LOCKED");
+      const { MessageId } = await call(ready, "SendMessage", { QueueUrl, MessageBody: round });
+      expect(MessageId).toBeDefined();
+    }
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    const next = await startReady("--data", "d");
+    const url = QueueUrl.replace(/:\d+\//, `:${next.ready.port}/`);
+    const asked = { QueueUrl: url, MaxNumberOfMessages: 10 };
+    expect((await call(next.ready, "ReceiveMessage", asked)).Messages).toHaveLength(2);
   });
 
   test("refuses a file in place of a folder, and says that it is one", async () => {

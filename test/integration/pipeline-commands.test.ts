@@ -1,6 +1,8 @@
 // The commands that run a pipeline, as real processes: what they print, how they drain and stop.
 
+import { once } from "node:events";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -135,6 +137,17 @@ describe("tidegate dev", () => {
     expect(lines()).toEqual(["1"]);
   });
 
+  test("answers to the names of --allow-host", async () => {
+    const { ready } = await dev(["--allow-host", "tidegate", "--allow-link-local"]);
+    const statusFor = async (host: string) => {
+      const request = get(`${ready.endpoint}/_tidegate/health`, { headers: { host } });
+      const [response] = await once(request, "response");
+      response.resume();
+      return response.statusCode;
+    };
+    expect([await statusFor("tidegate:1"), await statusFor("other:1")]).toEqual([200, 403]);
+  });
+
   test("puts files from the watched folder, and moves them to done", async () => {
     const run = await dev(["--watch-folder", "inbox"]);
     writeFileSync(join(commands.folder, "inbox", "b.csv"), "id\n7\n");
@@ -258,6 +271,41 @@ describe("tidegate run", () => {
     expect(findings.map(({ message }) => message).join(" ")).toMatch(/dead-letter queue/);
   });
 
+  test("waits for a queue that does not answer yet, by name and by URL", async () => {
+    const setup = { queues: [{ name: "late" }] };
+    const first = await startCloud({ setup });
+    const { endpoint, port } = first;
+    await first.close();
+    const flags = ["--endpoint", endpoint, "--metrics-port", "0", "--dead-letter-queue"];
+    const byName = ["--queue", "late", "--data", "d", ...flags, `${endpoint}/000000000000/late`];
+    const byUrl = ["--data", "e", ...flags, `${endpoint}/000000000000/late`, "--queue"];
+    const runs = [
+      start(["run", "pipeline.ts", "--json", ...byName]),
+      start(["run", "pipeline.ts", "--json", ...byUrl, `${endpoint}/000000000000/late`]),
+    ];
+    for (const run of runs) {
+      await until(run, () => run.printed.err.includes("does not answer, retrying in 1 s"));
+      expect(run.printed.out).toBe("");
+    }
+    await using _cloud = await startCloud({ port, setup });
+    for (const run of runs) {
+      await until(run, () => eventsOf(run).some(({ event }) => event === "ready"));
+      run.child.kill("SIGTERM");
+      expect((await run.ended).code).toBe(0);
+    }
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)("stops waiting for a queue on %s", async (signal) => {
+    const cloud = await startCloud();
+    await cloud.close();
+    const flags = ["--endpoint", cloud.endpoint, "--queue", "none", "--metrics-port", "0"];
+    const run = start(["run", "pipeline.ts", ...flags]);
+    await until(run, () => run.printed.err.includes("queue none does not answer, retrying in"));
+    run.child.kill(signal);
+    expect((await run.ended).code).toBe(0);
+    expect(run.printed.err).not.toContain("    at ");
+  });
+
   test("ends with exit code 1 if the queue does not exist", async () => {
     await using cloud = await startCloud();
     const flags = ["--endpoint", cloud.endpoint, "--queue", "none", "--metrics-port", "0"];
@@ -305,6 +353,34 @@ describe("tidegate dlq", () => {
     run.child.kill("SIGTERM");
     await run.ended;
     expect(existsSync(join(commands.folder, "d", "endpoint.json"))).toBe(false);
+  });
+});
+
+describe("an object key with codes that a terminal obeys", () => {
+  const key = "x\u001b]0;title\u0007\u009b2J\u202efdp\n.csv";
+  const shown = "x\\u001b]0;title\\u0007\\u009b2J\\u202efdp\\u000a.csv";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may be printed.
+  const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+
+  test("is escaped by dlq list, dlq show, why, errors and the log", async () => {
+    const run = await dev();
+    await put(run.ready, encodeURIComponent(key), "id,other\n1\n");
+    await until(run, async () => (await end(["dlq", "list", "--data", "d"])).out !== "");
+    const at = ["--data", "d"];
+    const list = await end(["dlq", "list", ...at]);
+    const json = await end(["dlq", "list", "--json", ...at]);
+    const show = await end(["dlq", "show", JSON.parse(json.out).key, ...at]);
+    const why = await end(["why", `s3://files/${key}`, ...at]);
+    const missing = await end(["why", `s3://files/${key}2`, ...at]);
+    const usage = await end([`up${key}`]);
+    for (const { out, err } of [list, json, show, why, missing, usage]) {
+      expect(out + err).not.toMatch(unsafe);
+    }
+    for (const { out } of [list, show, why]) expect(out).toContain(`s3://files/${shown}`);
+    expect(JSON.parse(json.out).objects).toEqual([`s3://files/${key}`]);
+    expect(missing.err).toContain("\\u001b]0;title");
+    expect(usage.err).toContain("\\u001b]0;title");
+    expect(run.printed.out + run.printed.err).not.toMatch(unsafe);
   });
 });
 

@@ -32,7 +32,10 @@ export const run = command({
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
     const onError = (error: unknown) => reporter.event("trouble", describeFailure(error));
-    const options = { onError, ...(onLogLine !== undefined && { onLogLine }) };
+    const stopping = new AbortController();
+    const { signal } = stopping;
+    void stopped.then(() => stopping.abort());
+    const options = { onError, signal, ...(onLogLine !== undefined && { onLogLine }) };
     let running: RunningPipeline | null = null;
     try {
       running = await startPipeline(pipeline, settingsFrom("run", flags), options);
@@ -42,6 +45,9 @@ export const run = command({
       for (const finding of findings) reporter.event("finding", finding);
       reporter.watch(running, queue);
       await runUntilStopped(running, reporter, stopped, running.settings.drainMs);
+    } catch (error) {
+      if (running === null && error === signal.reason) return EXIT_OK; // Stopped while waiting.
+      throw error;
     } finally {
       await running?.stop();
       reporter.close();

@@ -3,6 +3,7 @@
 //   U2. A signal stops it cleanly: everything that was acknowledged is on disk; the exit code is 0.
 
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
+import { parseHostNames } from "../../cloud/host-names.ts";
 import { isLoopback } from "../../cloud/loopback.ts";
 import type { CloudSetup } from "../../cloud/setup/cloud-setup.ts";
 import type { Cloud } from "../../cloud/start-cloud.ts";
@@ -22,6 +23,10 @@ export const up = command({
   flags: {
     port: wholeNumber("PORT", { min: 0, max: 65_535 }, "4566", "Port; 0 picks a free one."),
     host: text("ADDRESS", "127.0.0.1", "Address to listen on."),
+    "allow-host": text("NAME[,NAME]", null, "Further host names that clients may call it by."),
+    "allow-link-local": toggle(
+      "Let topics deliver to link-local addresses, such as a metadata service.",
+    ),
     data: text("FOLDER", null, `Data folder (default: ${DATA_FALLBACK}).`),
     memory: toggle("Keep all data in memory; a stop deletes it."),
     clock: oneOf(["system", "virtual"], "system", "Virtual time moves only on request."),
@@ -47,6 +52,8 @@ export const up = command({
       ...(flags.memory ? { memory: true } : { data: flags.data ?? DATA_FALLBACK }),
       port: flags.port ?? 0,
       host,
+      allowedHosts: parseHostNames(flags["allow-host"]),
+      allowLinkLocalEndpoints: flags["allow-link-local"] === true,
       clock: flags.clock ?? "system",
       enforcePolicies: flags["enforce-policies"] === true,
       ...eventBridgeOf(flags["event-bridge-queue"]),

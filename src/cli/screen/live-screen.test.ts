@@ -59,6 +59,15 @@ test("lines are cut to the width and the height of the terminal", () => {
   expect(stream.writes.at(-1)).toBe("\r\u001b[J0123456…\nb\n");
 });
 
+test("codes and line feeds in lines are escaped, the screen's own are not (V4)", () => {
+  const stream = terminal(80);
+  const screen = createLiveScreen(stream);
+  screen.show(["a\u001b[2J\nb\u202e"]);
+  expect(stream.writes.at(-1)).toBe("\r\u001b[Ja\\u001b[2J\\u000ab\\u202e\n");
+  screen.print("note\u009b31m");
+  expect(stream.writes.at(-2)).toBe("\u001b[1A\r\u001b[Jnote\\u009b31m\n");
+});
+
 test("printed lines stay above, and the screen is redrawn below them", () => {
   const stream = terminal();
   const screen = createLiveScreen(stream);

@@ -3,6 +3,9 @@
 //   V2. The cursor is hidden while the screen is open, and shown again however the process ends.
 //   V3. No line is wider than the terminal, and the screen is not higher: a wrapped line could not
 //       be overwritten.
+//   V4. Only the screen's own codes reach the terminal; those in its lines are escaped.
+
+import { printable, printableLine } from "../../core/encoding/printable.ts";
 
 export interface ScreenStream {
   readonly columns?: number | undefined;
@@ -45,7 +48,8 @@ export function createLiveScreen(stream: ScreenStream): LiveScreen {
 
   function draw(): void {
     const rowsMax = Math.max(1, (stream.rows || ROWS_DEFAULT) - 1);
-    const lines = wanted.slice(0, rowsMax).map((line) => cut(line, columns())); // V3
+    const safe = wanted.slice(0, rowsMax).map(printableLine); // V4
+    const lines = safe.map((line) => cut(line, columns())); // V3
     const text = lines.map((line) => `${line}\n`).join("");
     timer = null;
     if (text === drawn) return; // V1
@@ -67,7 +71,7 @@ export function createLiveScreen(stream: ScreenStream): LiveScreen {
       else timer = setTimeout(draw, wait).unref();
     },
     print(text) {
-      stream.write(`${home()}${text}\n`);
+      stream.write(`${home()}${printable(text)}\n`);
       drawn = "";
       height = 0;
       draw();

@@ -35,6 +35,17 @@ test("an invalid variable is rejected by its name", () => {
   );
 });
 
+test("a toggle is a flag without a value, and true or false as a variable", () => {
+  const dev = command({ ...run, name: "dev", flags: settingFlags("dev") });
+  const toggled = (words: readonly string[], value = "") => {
+    const env = { TIDEGATE_ALLOW_LINK_LOCAL: value };
+    return settingsFrom("dev", parseFlags(dev, words, env).flags).allowLinkLocal;
+  };
+  expect([toggled([]), toggled(["--allow-link-local"])]).toEqual([undefined, true]);
+  expect([toggled([], "true"), toggled([], "0")]).toEqual([true, false]);
+  expect(() => toggled([], "perhaps")).toThrow("TIDEGATE_ALLOW_LINK_LOCAL must be true or false");
+});
+
 test("an invalid variable does not prevent help", () => {
   expect(parseFlags(run, ["--help"], { TIDEGATE_METRICS_PORT: "http" }).help).toBe(true);
 });

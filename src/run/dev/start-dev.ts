@@ -7,6 +7,7 @@
 //   V4. If the pipeline cannot start, the cloud is closed again.
 
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
+import { parseHostNames } from "../../cloud/host-names.ts";
 import { type Cloud, type CloudOptions, startCloud } from "../../cloud/start-cloud.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -62,14 +63,16 @@ export async function startDev(
   };
 }
 
-function openCloud(
+async function openCloud(
   { pipeline, settings }: PreparedRun,
   { faults, onError }: DevOptions,
 ): Promise<Cloud> {
-  const { data, port, region } = settings;
+  const { data, port, region, allowHost, allowLinkLocal } = settings;
   return startCloud({
     data,
     port,
+    allowedHosts: parseHostNames(allowHost),
+    allowLinkLocalEndpoints: allowLinkLocal === true,
     setup: devSetup(pipeline),
     ...(region !== undefined && { region }),
     ...(faults !== undefined && { faults }),

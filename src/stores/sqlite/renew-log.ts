@@ -43,6 +43,16 @@ export function renewLog(path: string): "renewed" | "no-log" | "in-use" {
   }
 }
 
+/** Whether another connection has the database open. Folds the log, so renew that first. */
+export function isInUse(path: string): boolean {
+  const database = new DatabaseSync(path, { timeout: 0 });
+  try {
+    return !lockExclusively(database);
+  } finally {
+    database.close();
+  }
+}
+
 /** Folds the whole log into the database file; throws if it could not be synced. */
 export function foldLog(database: DatabaseSync): void {
   const result = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();

@@ -11,6 +11,8 @@
 //   Q6. Nothing is acknowledged on top of a log that another connection left behind, a failed one
 //       of this process included, before the log is renewed (renew-log.ts). A full disk does
 //       not need that: it rejects a write before any sync, and a copy would need space.
+//   Q7. A start is refused while any other process has the file open, even if that process's lock
+//       file was deleted. The engine commits before it is ready, so a running broker has it open.
 
 import { accessSync, constants, existsSync, lstatSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +23,7 @@ import { reasonOf, TidegateError } from "../../../core/errors.ts";
 import type { ObjectReads } from "../../../core/object-change.ts";
 import { isBusy, isDamage, isFull } from "../../../ledger/sqlite-code.ts";
 import type { BrokerStore, StoreSnapshot } from "../../../ports/broker-store.ts";
-import { renewLog } from "../renew-log.ts";
+import { isInUse, renewLog } from "../renew-log.ts";
 import {
   BROKER_FILE,
   createBrokerFile,
@@ -103,6 +105,7 @@ class SqliteBrokerStore implements BrokerStore {
     this.#failure = null;
     return this.#guard(() => {
       if (failedBefore) {
+        this.#lock.renew(); // Q4
         probeSpace(this.#folder);
         this.#renewLog(fileBehind(this.#path)); // Before the models read what the log shows.
       }
@@ -221,7 +224,11 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   #renewLog(path: string): void {
-    if (!this.#isLogTrusted) renewLog(path); // Q6
+    if (this.#isLogTrusted) return;
+    const outcome = renewLog(path); // Q6
+    if (outcome === "in-use" || (outcome === "no-log" && existsSync(path) && isInUse(path))) {
+      throw lockedError(this.#folder, undefined); // Q7
+    }
     this.#isLogTrusted = true;
   }
 

@@ -4,8 +4,19 @@
 //   L2. The number in the pid file only serves the error message. It decides nothing, not even
 //       whether the file can exist.
 //   L3. A failed start leaves no files behind that did not exist before it.
+//   L4. The lock file can be deleted while its owner runs; another process could then lock a new
+//       one. So the data file decides: a start is refused while another process has it open
+//       (broker-store.ts). An owner that has closed it, after a failure, locks the new file first.
 
-import { accessSync, constants, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
@@ -19,13 +30,16 @@ const PID_FILE = "broker.pid";
 export interface FolderLock {
   /** Call once the folder is verified: from then on the lock file stays. */
   keep(): void;
+  /** Locks the file again if it was deleted or replaced; throws TG_STORE_LOCKED (L4). */
+  renew(): void;
   release(): void;
 }
 
 export function lockFolder(folder: string): FolderLock {
   const path = join(folder, LOCK_FILE);
   const lockWasThere = existsSync(path);
-  const connection = takeLock(folder, path);
+  let connection = takeLock(folder, path);
+  let locked = identityOf(path);
   let verified = false;
   let ownerWritten = false;
   return {
@@ -34,12 +48,25 @@ export function lockFolder(folder: string): FolderLock {
       verified = true;
       ownerWritten = writeOwner(folder);
     },
+    renew() {
+      if (locked !== null && identityOf(path) === locked) return;
+      const previous = connection;
+      connection = takeLock(folder, path);
+      locked = identityOf(path);
+      previous.close();
+    },
     release() {
       if (ownerWritten) rmSync(join(folder, PID_FILE), { force: true });
       connection.close();
       if (!verified && !lockWasThere) rmSync(path, { force: true }); // L3
     },
   };
+}
+
+/** Tells a file from another one of the same name; null if there is none. */
+function identityOf(path: string): string | null {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats === undefined ? null : `${stats.dev}:${stats.ino}`;
 }
 
 /** Writes the pid file; false if that fails, as only the error message needs it (L2). */
