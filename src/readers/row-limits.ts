@@ -12,11 +12,11 @@ export const JSON_BYTES_MAX: Bytes = bytes(64 * MEBIBYTE);
 export const EXPANDED_BYTES_MAX: Bytes = bytes(16_384 * MEBIBYTE);
 /** The compressed bytes of one Parquet row group, one expanded page, and the footer. */
 export const PARQUET_GROUP_BYTES_MAX: Bytes = bytes(512 * MEBIBYTE);
-/** Rows per stored byte: even one bit per row is eight rows per byte, and this is eight times it. */
+/** Rows per stored byte: eight times as many as rows of one bit each. */
 export const ROWS_PER_BYTE_MAX = 64;
 /** Parquet values per stored byte; wide tables have many empty columns, which take no space. */
 export const CELLS_PER_BYTE_MAX = 256;
-/** A smaller object counts as this many bytes: a group of a million equal rows takes some hundred. */
+/** A smaller object counts as this many bytes: a million equal rows take a few hundred. */
 export const RATIO_BYTES_MIN: Bytes = bytes(65_536);
 
 export interface RowLimits {

@@ -2,7 +2,6 @@
 
 import { createMask } from "../../src/core/encoding/mask.ts";
 import { buildEnvelope } from "../../src/core/events/envelope.ts";
-import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { durationMs } from "../../src/core/units.ts";
 import {
   type InFlightDelivery,
@@ -22,6 +21,7 @@ import type { Delivery, Queue } from "../../src/ports/queue-receiver.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { ManualClock } from "./manual-clock.ts";
+import { createSeededRandom } from "../../src/core/seeded-random.ts";
 
 export const OWNER = "worker-1";
 export const RUN_ID = "run-1";
