@@ -1,7 +1,7 @@
 // JSON: one array of rows, or one row.
 //   JS1. The document is parsed as a whole, so it has its own limit, and a message that names the
 //        format without one.
-//   JS2. Elements of the array are parsed one by one, so that the event loop gets its turn between
+//   JS2. Elements of the array are parsed in pieces, so that the event loop gets its turn between
 //        them. A document that is not a valid array is parsed in one piece, for its error or row.
 
 import { Buffer } from "node:buffer";
@@ -13,8 +13,15 @@ import { describeBytes, type RowLimits } from "./row-limits.ts";
 import type { TimeSlice } from "./time-slice.ts";
 import { unreadable } from "./unreadable.ts";
 
+/** Characters after which a piece of an array ends with its element. */
+const PIECE_LENGTH = 2_048;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const BRACKET = 0x5b;
+const BRACKET_END = 0x5d;
+const BRACE = 0x7b;
+const BRACE_END = 0x7d;
 
 export interface JsonSettings {
   readonly name: string;
@@ -38,53 +45,52 @@ export async function* jsonRows(
   yield rows;
 }
 
-/** Parses the elements of an array one by one (JS2); null for anything else, invalid JSON too. */
+/** Parses the elements of an array piece by piece (JS2); null if it is not a valid array. */
 async function parseElements(
   document: string,
   slice: TimeSlice,
 ): Promise<readonly JsonValue[] | null> {
   const values: JsonValue[] = [];
-  for (const element of elementsOf(document)) {
-    const parsed = element === null ? null : parseStrictJson(element);
-    if (parsed === null || parsed.kind === "invalid") return null;
-    values.push(parsed.value);
+  for (const piece of piecesOf(document)) {
+    // Without an element, a piece follows a comma or stands in an empty array.
+    const parsed = piece === null || piece.trim() === "" ? null : parseStrictJson(`[${piece}]`);
+    if (parsed === null || parsed.kind === "invalid" || !isArray(parsed.value)) return null;
+    for (const value of parsed.value) values.push(value);
     if (slice.isOver()) await slice.next();
   }
   return values;
 }
 
-/** The texts between the brackets and commas of an array; null once there is no such array. */
-function* elementsOf(document: string): Generator<string | null> {
+/** The elements of an array, some at a time, with their commas; null if there is no array. */
+function* piecesOf(document: string): Generator<string | null> {
   const open = document.search(/[^ \t\r\n]/);
-  if (document[open] !== "[" || /^[ \t\r\n]*\]/.test(document.slice(open + 1, open + 65))) {
+  if (document[open] !== "[") {
     yield null;
     return;
   }
-  const marks = /["[\]{},]/g;
   let start = open + 1;
   let depth = 0;
-  marks.lastIndex = start;
-  for (let mark = marks.exec(document); mark !== null; mark = marks.exec(document)) {
-    const [character] = mark;
-    if (character === '"') marks.lastIndex = endOfText(document, mark.index);
-    else if (character === "[" || character === "{") depth++;
-    else if (depth > 0) depth -= character === "," ? 0 : 1;
-    else {
-      yield document.slice(start, mark.index);
-      start = mark.index + 1;
-      if (character !== ",") break;
-    }
+  for (let at = start; at < document.length; at++) {
+    const code = document.charCodeAt(at);
+    if (code === QUOTE) at = endOfText(document, at);
+    else if (code === BRACKET || code === BRACE) depth++;
+    else if (code === BRACKET_END || code === BRACE_END) depth--;
+    const ends = depth < 0 || (depth === 0 && code === COMMA && at - start >= PIECE_LENGTH);
+    if (!ends) continue;
+    yield document.slice(start, at);
+    start = at + 1;
+    if (code !== COMMA) break;
   }
-  const whole = document[start - 1] === "]" && document.slice(start).trim() === "";
+  const whole = document[start - 1] === "]" && /^[ \t\r\n]*$/.test(document.slice(start));
   if (!whole) yield null;
 }
 
-/** The position behind the string that starts at `start`. */
+/** The position of the quote that ends the string at `start`. */
 function endOfText(document: string, start: number): number {
   for (let at = start + 1; at < document.length; at++) {
     const code = document.charCodeAt(at);
     if (code === BACKSLASH) at++;
-    else if (code === QUOTE) return at + 1;
+    else if (code === QUOTE) return at;
   }
   return document.length;
 }
