@@ -61,7 +61,7 @@ async function parseElements(
   return values;
 }
 
-/** The elements of an array, some at a time, with their commas; null if there is no array. */
+/** The elements of an array, some at a time, with their commas; null if it is not an array. */
 function* piecesOf(document: string): Generator<string | null> {
   const open = document.search(/[^ \t\r\n]/);
   if (document[open] !== "[") {
