@@ -81,3 +81,23 @@ describe("JSON", () => {
     );
   });
 });
+
+test.each([
+  "[1,]",
+  "[,{}]",
+  "[{},,{}]",
+  "[{}]\u00a0",
+  "[{}] {}",
+  "[{}",
+  '[{"a":"]"]',
+  `[${'{"a":"],["},'.repeat(1_000)}]`,
+  `[${'{"a":1},'.repeat(1_000)}{"a":1}}`,
+])("an array that is not valid is rejected, also behind its first piece: %#", async (text) => {
+  expect(await refusalOf(text, { name: "a.json" })).toContain("is not JSON");
+});
+
+test("an array is read in pieces, with brackets, commas and quotes in its texts", async () => {
+  const rows = Array.from({ length: 2_000 }, (_, index) => ({ a: `],"\\[{${index}`, b: [[], {}] }));
+  expect(await readValues(JSON.stringify(rows), { name: "a.json" })).toEqual(rows);
+  expect(await readValues(" [ ] ", { name: "a.json" })).toEqual([]);
+});

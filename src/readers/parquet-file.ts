@@ -1,5 +1,5 @@
 // Parquet file: gives hyparquet access to an object by ranges.
-//   PF1. Only requested ranges are fetched, a few at a time, and each once per row group.
+//   PF1. Only requested ranges are fetched, a few at a time.
 //   PF2. A range outside the object, or too long to buffer, is rejected before it is fetched.
 //   PF3. Errors of the source are recorded, to distinguish them from errors of hyparquet.
 
@@ -13,12 +13,7 @@ export interface ParquetFile {
   readonly buffer: AsyncBuffer;
   /** The first error of the source, if any (PF3). */
   sourceFailure(): { readonly error: unknown } | null;
-  /** Drops fetched ranges, and passes later ones to `inspect`. */
-  begin(inspect: Inspect): void;
 }
-
-/** Throws if the bytes of the object from `start` on must not be decoded. */
-export type Inspect = (bytes: ArrayBuffer, start: number) => void;
 
 export interface ParquetFileOptions {
   readonly name: string;
@@ -30,9 +25,7 @@ export interface ParquetFileOptions {
 export function openParquetFile(source: ByteSource, options: ParquetFileOptions): ParquetFile {
   const { name, size, signal } = options;
   const slots: Promise<unknown>[] = Array.from({ length: PARQUET_RANGES_MAX }, async () => {});
-  const fetched = new Map<string, Promise<ArrayBuffer>>();
   let failure: { readonly error: unknown } | null = null;
-  let inspect: Inspect = () => {};
   let turn = 0;
 
   async function fetchRange(start: number, end: number): Promise<ArrayBuffer> {
@@ -48,17 +41,9 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
 
   function slice(start: number, end: number = size): Promise<ArrayBuffer> {
     checkRange(start, end, options); // PF2
-    const key = `${start}-${end}`;
-    const existing = fetched.get(key);
-    if (existing !== undefined) return existing;
     const slot = turn++ % slots.length;
-    const answer = (slots[slot] ?? Promise.resolve()).then(async () => {
-      const bytes = await fetchRange(start, end); // PF1
-      inspect(bytes, start);
-      return bytes;
-    });
+    const answer = (slots[slot] ?? Promise.resolve()).then(() => fetchRange(start, end)); // PF1
     slots[slot] = answer.catch(() => undefined);
-    fetched.set(key, answer);
     return answer;
   }
 
@@ -73,10 +58,6 @@ export function openParquetFile(source: ByteSource, options: ParquetFileOptions)
       },
     },
     sourceFailure: () => failure,
-    begin(next) {
-      fetched.clear();
-      inspect = next;
-    },
   };
 }
 

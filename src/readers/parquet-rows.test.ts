@@ -4,9 +4,10 @@ import type { SchemaElement } from "hyparquet";
 import { type ColumnSource, parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test } from "vitest";
 import { collect, readValues, refusalOf, sourceOf } from "../../test/support/byte-sources.ts";
+import { systemPorts } from "../platform/index.ts";
 import type { ByteSource } from "../ports/rows.ts";
 import { PARQUET_CODECS } from "./parquet-codecs.ts";
-import { PARQUET_RANGES_MAX, PARQUET_SLICE_ROWS_MAX } from "./row-limits.ts";
+import { PARQUET_BATCH_ROWS_MAX, PARQUET_RANGES_MAX } from "./row-limits.ts";
 import { createRowReader } from "./row-reader.ts";
 
 const signal = new AbortController().signal;
@@ -25,7 +26,7 @@ function writeRow(columns: readonly (SchemaElement & { value: unknown })[]): Uin
 }
 
 const read = (source: ByteSource) =>
-  createRowReader().read(source, { format: "auto", name: "a.parquet", signal });
+  createRowReader(systemPorts).read(source, { format: "auto", name: "a.parquet", signal });
 
 describe("values", () => {
   test("an int64 beyond the safe range is a decimal string, digit for digit", async () => {
@@ -154,8 +155,8 @@ describe("how it is read", () => {
     );
   });
 
-  test("rows of a group with several slices are in order, and each byte is fetched once", async () => {
-    const count = 2 * PARQUET_SLICE_ROWS_MAX + 10;
+  test("rows of a group with several batches are in order, and each byte is fetched once", async () => {
+    const count = 100 * PARQUET_BATCH_ROWS_MAX + 10;
     const data = Int32Array.from({ length: count }, (_, index) => (index * 7_919) % 1_000_003);
     const bytes = write([{ name: "x", data, type: "INT32" }], { rowGroupSize: count });
     const source = sourceOf(bytes);

@@ -12,12 +12,21 @@ export const JSON_BYTES_MAX: Bytes = bytes(64 * MEBIBYTE);
 export const EXPANDED_BYTES_MAX: Bytes = bytes(16_384 * MEBIBYTE);
 /** The compressed bytes of one Parquet row group, one expanded page, and the footer. */
 export const PARQUET_GROUP_BYTES_MAX: Bytes = bytes(512 * MEBIBYTE);
+/** Rows per stored byte: eight times as many as rows of one bit each. */
+export const ROWS_PER_BYTE_MAX = 64;
+/** Parquet values per stored byte; wide tables have many empty columns, which take no space. */
+export const CELLS_PER_BYTE_MAX = 256;
+/** A smaller object counts as this many bytes: a million equal rows take a few hundred. */
+export const RATIO_BYTES_MIN: Bytes = bytes(65_536);
 
 export interface RowLimits {
   readonly rowBytesMax: number;
   readonly jsonBytesMax: number;
   readonly expandedBytesMax: number;
   readonly parquetGroupBytesMax: number;
+  readonly rowsPerByteMax: number;
+  readonly cellsPerByteMax: number;
+  readonly ratioBytesMin: number;
 }
 
 export const ROW_LIMITS: RowLimits = {
@@ -25,13 +34,18 @@ export const ROW_LIMITS: RowLimits = {
   jsonBytesMax: JSON_BYTES_MAX,
   expandedBytesMax: EXPANDED_BYTES_MAX,
   parquetGroupBytesMax: PARQUET_GROUP_BYTES_MAX,
+  rowsPerByteMax: ROWS_PER_BYTE_MAX,
+  cellsPerByteMax: CELLS_PER_BYTE_MAX,
+  ratioBytesMin: RATIO_BYTES_MIN,
 };
 
 /** Longer chunks of a source are split, so that each stage buffers little. */
 export const CHUNK_BYTES_MAX: Bytes = bytes(65_536);
-/** Rows of Parquet per slice, and the expanded bytes of a slice. */
-export const PARQUET_SLICE_ROWS_MAX = 65_536;
-export const PARQUET_SLICE_BYTES: Bytes = bytes(16 * MEBIBYTE);
+/** Rows of Parquet whose cells are decoded together, and the expanded bytes of them. */
+export const PARQUET_BATCH_ROWS_MAX = 1_024;
+export const PARQUET_BATCH_BYTES: Bytes = bytes(16 * MEBIBYTE);
+/** Pages up to this size are expanded in place, longer ones on the thread pool. */
+export const PARQUET_PAGE_BYTES_SYNC_MAX: Bytes = bytes(65_536);
 /** Values of one Parquet page, and of one run in it; a few bytes can declare any number of them. */
 export const PARQUET_PAGE_VALUES_MAX = 16_777_216;
 /** Concurrent range requests for one Parquet object. */

@@ -11,6 +11,7 @@ import {
   refusalOf,
   sourceOf,
 } from "../../test/support/byte-sources.ts";
+import { systemPorts } from "../platform/index.ts";
 import type { ByteSource, Row, RowFormat } from "../ports/rows.ts";
 import { createRowReader } from "./row-reader.ts";
 
@@ -162,7 +163,7 @@ describe("failures and ends", () => {
     async (format) => {
       const error = new Error("connection reset");
       const source = failingSource([Buffer.from(format === "csv" ? "x\n1\n" : "{}\n")], error);
-      const rows = createRowReader().read(
+      const rows = createRowReader(systemPorts).read(
         { ...source, size: format === "parquet" ? 100 : null },
         { format, name: "a", signal: NEVER },
       );
@@ -175,14 +176,22 @@ describe("failures and ends", () => {
     async (_, packer) => {
       const error = new Error("connection reset");
       const source = failingSource([packer(CSV).subarray(0, 20)], error);
-      const rows = createRowReader().read(source, { format: "csv", name: "a", signal: NEVER });
+      const rows = createRowReader(systemPorts).read(source, {
+        format: "csv",
+        name: "a",
+        signal: NEVER,
+      });
       await expect(collect(rows)).rejects.toBe(error);
     },
   );
 
   test("a stream that ends too early is a failure of the source, and can be retried", async () => {
     const source: ByteSource = { ...sourceOf(CSV), size: CSV.length + 1 };
-    const rows = createRowReader().read(source, { format: "csv", name: "a", signal: NEVER });
+    const rows = createRowReader(systemPorts).read(source, {
+      format: "csv",
+      name: "a",
+      signal: NEVER,
+    });
     await expect(collect(rows)).rejects.toMatchObject({
       code: "TG_OBJECTS_UNAVAILABLE",
       retry: "later",
@@ -193,7 +202,7 @@ describe("failures and ends", () => {
     "breaking off closes the source and reads no further: %s",
     async (_, bytes) => {
       const source = sourceOf(bytes, [8]);
-      for await (const row of createRowReader().read(source, {
+      for await (const row of createRowReader(systemPorts).read(source, {
         format: "csv",
         name: "a",
         signal: NEVER,
@@ -209,7 +218,7 @@ describe("failures and ends", () => {
     const numbers = Array.from({ length: 20_000 }, (_, index) => `${index * 7_919}\n`).join("");
     const packed = gzipSync(`x\n${numbers}`);
     const { source, state } = hangingSource(packed.subarray(0, packed.length / 2), () => {});
-    for await (const _ of createRowReader().read(source, {
+    for await (const _ of createRowReader(systemPorts).read(source, {
       format: "csv",
       name: "a",
       signal: NEVER,
@@ -222,7 +231,11 @@ describe("failures and ends", () => {
   test("reading to the end, and failing, close the source too", async () => {
     for (const text of ["x\n1\n", "x\n1,2\n"]) {
       const source = sourceOf(Buffer.from(text));
-      const rows = createRowReader().read(source, { format: "csv", name: "a", signal: NEVER });
+      const rows = createRowReader(systemPorts).read(source, {
+        format: "csv",
+        name: "a",
+        signal: NEVER,
+      });
       await collect(rows).catch(() => {});
       expect([source.opened(), source.closed()]).toEqual([1, 1]);
     }
@@ -230,7 +243,7 @@ describe("failures and ends", () => {
 
   test("nothing is opened before the first row is requested", () => {
     const source = sourceOf(CSV);
-    createRowReader().read(source, { format: "csv", name: "a", signal: NEVER });
+    createRowReader(systemPorts).read(source, { format: "csv", name: "a", signal: NEVER });
     expect(source.opened()).toBe(0);
   });
 
@@ -238,7 +251,7 @@ describe("failures and ends", () => {
     const controller = new AbortController();
     const source = sourceOf(CSV, [8]);
     const { signal } = controller;
-    const rows = createRowReader().read(source, { format: "csv", name: "a", signal });
+    const rows = createRowReader(systemPorts).read(source, { format: "csv", name: "a", signal });
     const iterator = rows[Symbol.asyncIterator]();
     await iterator.next();
     const reason = new Error("lease lost");
@@ -257,7 +270,9 @@ describe("failures and ends", () => {
     const reason = new Error("shutting down");
     const { source, state } = hangingSource(first, () => controller.abort(reason));
     const { signal } = controller;
-    const reading = collect(createRowReader().read(source, { format, name: "a", signal }));
+    const reading = collect(
+      createRowReader(systemPorts).read(source, { format, name: "a", signal }),
+    );
     await expect(reading).rejects.toBe(reason);
     expect(state.returned).toBe(true);
     expect(state.signal?.aborted).toBe(true);
@@ -273,14 +288,14 @@ describe("failures and ends", () => {
         return new Promise(() => {});
       },
     };
-    const rows = createRowReader().read(source, { format: "auto", name: "a", signal });
+    const rows = createRowReader(systemPorts).read(source, { format: "auto", name: "a", signal });
     await expect(collect(rows)).rejects.toThrow("shutting down");
   });
 
   test("with an aborted signal, nothing is opened", async () => {
     const source = sourceOf(CSV);
     const signal = AbortSignal.abort(new Error("too late"));
-    const rows = createRowReader().read(source, { format: "csv", name: "a", signal });
+    const rows = createRowReader(systemPorts).read(source, { format: "csv", name: "a", signal });
     await expect(collect(rows)).rejects.toThrow("too late");
     expect(source.opened()).toBe(0);
   });

@@ -7,6 +7,7 @@
 //   RR2. Stages pass on the rows of a whole chunk; only this file splits them into single rows.
 //   RR3. Parquet is compressed inside. A Parquet file that is compressed as a whole cannot be read
 //        by ranges and is rejected.
+//   RR4. Between chunks, and every few rows, the event loop gets its turn after each time slice.
 
 import type { Buffer } from "node:buffer";
 import { unreachable } from "../core/assert.ts";
@@ -25,32 +26,44 @@ import { jsonRows } from "./json-rows.ts";
 import { jsonlRows } from "./jsonl-rows.ts";
 import { openSource } from "./open-source.ts";
 import { packedParquet, parquetRows } from "./parquet-rows.ts";
+import { RowDensity } from "./row-density.ts";
 import { delimiterOfName, formatOfContent, formatOfName, HEAD_BYTES } from "./row-format.ts";
 import { ROW_LIMITS, type RowLimits } from "./row-limits.ts";
+import { paced, type ReaderPorts, TIME_SLICE_ROWS, TimeSlice } from "./time-slice.ts";
 import { unreadable } from "./unreadable.ts";
 
 type Batches = AsyncIterable<readonly NumberedRow[]>;
 
-/** Reads objects as rows. Only tests set `limits`, to lower them. */
-export function createRowReader(limits: Partial<RowLimits> = {}): RowReader {
-  const all = { ...ROW_LIMITS, ...limits };
-  return { read: (source, options) => readRows(source, options, all) };
+interface ReadContext extends ReadRowsOptions {
+  readonly limits: RowLimits;
+  readonly slice: TimeSlice;
 }
 
-async function* readRows(
-  source: ByteSource,
-  options: ReadRowsOptions,
-  limits: RowLimits,
-): AsyncGenerator<NumberedRow> {
-  const { format, name, signal } = options;
+/** Reads objects as rows. Only tests set `limits`, to lower them. */
+export function createRowReader(ports: ReaderPorts, limits: Partial<RowLimits> = {}): RowReader {
+  const all = { ...ROW_LIMITS, ...limits };
+  return {
+    read(source, options) {
+      const slice = new TimeSlice(ports, options.signal);
+      return readRows(source, { ...options, limits: all, slice });
+    },
+  };
+}
+
+async function* readRows(source: ByteSource, context: ReadContext): AsyncGenerator<NumberedRow> {
+  const { format, name, signal, limits, slice } = context;
   const expected = format === "auto" ? formatOfName(name) : format;
   const batches =
     expected === "parquet"
-      ? parquetRows(source, options, limits)
-      : streamedRows(source, options, limits);
+      ? parquetRows(source, context, limits, slice)
+      : streamedRows(source, context);
+  const density = new RowDensity(name, source.size, limits);
+  let count = 0;
   for await (const batch of batches) {
     for (const row of batch) {
       signal.throwIfAborted();
+      density.checkRows(++count, { line: row.line });
+      if (count % TIME_SLICE_ROWS === 0 && slice.isOver()) await slice.next(); // RR4
       yield row; // RR2
     }
   }
@@ -59,23 +72,22 @@ async function* readRows(
 /** Rows of an object whose first bytes decide its format. */
 async function* streamedRows(
   source: ByteSource,
-  options: ReadRowsOptions,
-  limits: RowLimits,
+  context: ReadContext,
 ): AsyncGenerator<readonly NumberedRow[]> {
-  const { name, signal } = options;
+  const { name, signal, limits, slice } = context;
   const opened = openSource(source, name, signal);
   const stored = new ByteCursor(opened.chunks);
   let bytes = stored;
   try {
     const compression = compressionOf(await stored.peek(MAGIC_BYTES));
     bytes = new ByteCursor(plainBytes(stored, compression, name, limits));
-    const format = await formatOf(bytes, options);
+    const format = await formatOf(bytes, context);
     if (compression !== null) await checkPackedOnce(bytes, format, compression, name);
     if (format === "parquet") {
       await opened.close();
-      yield* parquetRows(source, options, limits);
+      yield* parquetRows(source, context, limits, slice);
     } else {
-      yield* textRows(format, checkText(bytes, name), name, limits);
+      yield* textRows(format, paced(checkText(bytes, name), slice), context);
     }
   } finally {
     // RW4. The source is closed first: the stages above may be waiting for it.
@@ -105,8 +117,7 @@ async function formatOf(bytes: ByteCursor, { format, name }: ReadRowsOptions): P
 function textRows(
   format: Exclude<RowFormat, "parquet">,
   text: AsyncIterable<Buffer>,
-  name: string,
-  limits: RowLimits,
+  { name, limits, slice }: ReadContext,
 ): Batches {
   switch (format) {
     case "csv":
@@ -114,7 +125,7 @@ function textRows(
     case "jsonl":
       return jsonlRows(text, name, limits);
     case "json":
-      return jsonRows(text, name, limits);
+      return jsonRows(text, { name, limits, slice });
     default:
       return unreachable(format);
   }

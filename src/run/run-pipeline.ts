@@ -103,7 +103,7 @@ export async function runPipeline(
     const renewer = await openRenewer({ ledger, url: settings.ledger }, terms, telemetry);
     closers.push(() => renewer.close());
     const { queue, deadLetters, objects } = environment;
-    const rows = createRowReader();
+    const rows = createRowReader(systemPorts);
     const consumer = createConsumer(
       { ...systemPorts, queue, deadLetters, ledger, objects, rows, sink, renewer, telemetry },
       { pipeline, owner: ownerOf(runId), runId, drainMs: durationMs(settings.drainMs) },

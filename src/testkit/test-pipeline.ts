@@ -144,7 +144,7 @@ async function openParts(
       ledger,
       renewer,
       objects,
-      rows: createRowReader(),
+      rows: createRowReader({ clock: systemClock, turn: systemTurn }),
       sink: sink.port,
       telemetry: SILENT,
     },

@@ -174,7 +174,7 @@ async function startWorker(config: WorkerConfig): Promise<void> {
     queue,
     deadLetters: createSqsQueue({ client, queueUrl: deadLetterUrl }),
     objects: createS3ObjectSource({ client: s3 }),
-    rows: createRowReader(),
+    rows: createRowReader(systemPorts),
     ...{ ledger, sink, renewer: keeper, telemetry: SILENT },
   };
   const drainMs = durationMs(config.drainMs);

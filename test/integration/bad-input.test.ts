@@ -1,6 +1,7 @@
 // Bad input: whatever comes, or breaks, has an outcome, and nothing is lost. Titles are the rows of
 // docs/reference/bad-input.md: what it is, a colon, what becomes of it.
 
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { VirtualCloud } from "../../src/cloud/start-cloud.ts";
 import { TidegateError } from "../../src/core/errors.ts";
@@ -124,6 +125,20 @@ test("an empty object of Parquet: dead-lettered immediately as unreadable", asyn
   const consumer = await run(world);
   expect(consumer.snapshot()).toMatchObject({ deadLettered: 1, retried: 0 });
   expect(await dossiers(world)).toMatchObject([{ error_class: "unreadable" }]);
+});
+
+test("an object with far more rows than bytes: dead-lettered immediately as unreadable, with the limit's name", async () => {
+  await using world = await createConsumerWorld({ bucket: "files", handler: readingRows([]) });
+  const data = new Int32Array(5_000_000).fill(7);
+  const columnData = [{ name: "x", data, type: "INT32" as const }];
+  const file = parquetWriteBuffer({ columnData, rowGroupSize: data.length });
+  expect(file.byteLength).toBeLessThan(10_000);
+  await world.put("a.parquet", new Uint8Array(file));
+  const consumer = await run(world);
+  expect(consumer.snapshot()).toMatchObject({ deadLettered: 1, retried: 0 });
+  const [dossier] = await dossiers(world);
+  expect(dossier).toMatchObject({ error_class: "unreadable" });
+  expect(JSON.stringify(dossier)).toContain("over ROWS_PER_BYTE_MAX");
 });
 
 test("an object that is not UTF-8, read as text: dead-lettered immediately as unreadable", async () => {

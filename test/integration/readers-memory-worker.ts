@@ -1,6 +1,7 @@
 // Reads a generated stream of CSV and prints its row count and the peak memory.
 // Started by readers-memory.test.ts with a small heap and --expose-gc.
 
+import { systemPorts } from "../../src/platform/index.ts";
 import type { ByteSource } from "../../src/ports/rows.ts";
 import { createRowReader } from "../../src/readers/row-reader.ts";
 
@@ -30,7 +31,11 @@ const source: ByteSource = {
 let rows = 0;
 let heldBytesMax = 0;
 const { signal } = new AbortController();
-for await (const _ of createRowReader().read(source, { format: "auto", name: "a.csv", signal })) {
+for await (const _ of createRowReader(systemPorts).read(source, {
+  format: "auto",
+  name: "a.csv",
+  signal,
+})) {
   if (++rows % SAMPLE_ROWS !== 0) continue;
   gc();
   const { heapUsed, arrayBuffers } = process.memoryUsage();

@@ -1,5 +1,6 @@
 // Byte sources: in-memory objects that are read in any pieces and record how they were read.
 
+import { systemPorts } from "../../src/platform/index.ts";
 import type { ByteSource, NumberedRow, Row, RowFormat } from "../../src/ports/rows.ts";
 import type { RowLimits } from "../../src/readers/row-limits.ts";
 import { createRowReader } from "../../src/readers/row-reader.ts";
@@ -107,7 +108,7 @@ export async function readAll(
   const { name = "object", format = "auto", limits = {}, lengths } = options;
   const { signal } = new AbortController();
   const source = sourceOf(bytes, lengths);
-  return collect(createRowReader(limits).read(source, { name, format, signal }));
+  return collect(createRowReader(systemPorts, limits).read(source, { name, format, signal }));
 }
 
 export async function readValues(

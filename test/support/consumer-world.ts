@@ -10,6 +10,7 @@ import { createLeaseRenewer } from "../../src/ingest/running/lease-renewer.ts";
 import { type Pipeline, pipeline } from "../../src/ingest/spec/define-pipeline.ts";
 import type { HandlerContext, MessageInput } from "../../src/ingest/spec/pipeline-spec.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
+import { systemPorts } from "../../src/platform/index.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
@@ -147,7 +148,7 @@ function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
       ...{ clock, random: systemRandom, turn: systemTurn, queue, ledger, renewer, telemetry },
       deadLetters: own.deadLetters ?? deadLetters,
       objects: hasObjects ? (options.wrapObjects?.(cloud.objects) ?? cloud.objects) : null,
-      rows: hasObjects ? createRowReader() : null,
+      rows: hasObjects ? createRowReader(systemPorts) : null,
       sink: options.sink ?? null,
     },
     {

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { parseStrictJson } from "../../core/encoding/strict-json.ts";
 import { validateEnvelope } from "../../core/events/envelope.ts";
 import { epochMs } from "../../core/units.ts";
+import { systemPorts } from "../../platform/index.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { COMMANDS } from "../run-cli.ts";
 import { whatToTry } from "./what-to-try.ts";
@@ -50,7 +51,7 @@ test("every reader rejects the broken file", async () => {
   };
   const { signal } = new AbortController();
   const options = { format: "auto", name: "broken.csv", signal } as const;
-  const rows = createRowReader().read(source, options)[Symbol.asyncIterator]();
+  const rows = createRowReader(systemPorts).read(source, options)[Symbol.asyncIterator]();
   await expect(rows.next()).rejects.toMatchObject({ code: "TG_OBJECT_UNREADABLE" });
 });
 

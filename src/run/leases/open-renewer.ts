@@ -1,8 +1,12 @@
 // Open renewer: the lease renewer that fits an environment and a ledger.
 //   R1. On AWS it runs in its own thread, so that a handler that blocks the event loop keeps its
 //       leases.
-//   R2. On the embedded cloud it runs in this thread: a blocked event loop blocks the cloud too,
-//       so a thread could not renew anything either.
+//   R2. On the embedded cloud it runs in this thread. A thread could only ask the cloud over HTTP,
+//       and the cloud does not answer while the event loop is blocked: the request would wait for
+//       the same handler. Renewing the claim alone does not help, since the message expires.
+//   R3. A handler that blocks the embedded cloud past its lease loses nothing. The cloud cannot
+//       redeliver while it is blocked. Afterwards the lease is over by the clock, the outcome is
+//       not committed, and the message is redelivered.
 
 import type { DurationMs } from "../../core/units.ts";
 import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";

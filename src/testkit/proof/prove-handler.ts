@@ -7,9 +7,11 @@
 //   P3. Nothing is claimed that was not run: samples that no handler finishes prove nothing.
 
 import { createSeededRandom } from "../../core/seeded-random.ts";
+import { durationMs } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { installHandlerWatch } from "../../platform/handler-watch.ts";
 import { afterRealTurns } from "../../platform/real-turns.ts";
+import { systemTurn } from "../../platform/system-turn.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import type { FetchStub, OutsideUse } from "./proof-handler.ts";
 import { type ProofRecord, type ProofSample, proofInput } from "./proof-samples.ts";
@@ -99,6 +101,9 @@ export async function handlerProof(
   }
 }
 
+/** Readers never pause: a pause by real time would change the order of events between two runs. */
+const STANDING_CLOCK = { monotonic: () => durationMs(0) };
+
 interface Broken {
   readonly problem: ProofProblem;
   readonly faults: number;
@@ -118,7 +123,7 @@ class Proof {
   constructor(pipeline: Pipeline, options: ProveOptions) {
     const input = proofInput(pipeline, options.samples.slice(0, SAMPLES_MAX));
     const answer = options.fetch ?? (() => Response.json({}));
-    const rows = createRowReader();
+    const rows = createRowReader({ clock: STANDING_CLOCK, turn: systemTurn });
     this.#setup = { pipeline, input, rows, fetch: answer, settle: afterRealTurns };
     this.#options = options;
     this.#records = input.records;
