@@ -1,5 +1,4 @@
-// Bad input: whatever comes, or breaks, has an outcome, and nothing is lost. Titles are the rows of
-// docs/reference/bad-input.md: what it is, a colon, what becomes of it.
+// Bad input has an outcome, and nothing is lost. Titles are rows of docs/reference/bad-input.md.
 
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeAll, expect, test } from "vitest";

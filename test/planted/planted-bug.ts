@@ -1,7 +1,9 @@
 // Planted bug: production code with one mistake, inserted into the source text as it is loaded.
 //   P1. A mistake replaces one piece of text in one file. If that text does not occur exactly once,
 //       planting fails, so that a bug cannot silently disappear.
-//   P2. Nothing else changes: all other code of the world is production code.
+//   P2. Nothing else changes, except P3: all other code of the world is production code.
+//   P3. The ledger's own assertions are removed while a bug is planted. They would stop some of the
+//       bugs, and the checkers must find every bug without them.
 
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -26,27 +28,43 @@ export function occurrencesOf({ file, find }: PlantedBug): number {
   return readFileSync(new URL(file, ROOT), "utf8").split(find).length - 1;
 }
 
+/** Where the ledger asserts what its transitions promise (P3). */
+const ASSERTION = { file: "src/ledger/record-call.ts", find: "  assertStep(input, call, step);\n" };
+
 /** From this call on, the bug's file is loaded with the mistake in it. */
 export function plant(bug: PlantedBug): { readonly planted: () => boolean } {
-  const target = pathToFileURL(fileURLToPath(new URL(bug.file, ROOT))).href;
+  const edits = [
+    { ...bug, url: urlOf(bug.file) },
+    { ...ASSERTION, name: bug.name, url: urlOf(ASSERTION.file), replace: "" },
+  ];
   let done = false;
   registerHooks({
     load(url, context, nextLoad) {
       const loaded = nextLoad(url, context);
-      if (url !== target) return loaded;
-      const source = String(
-        typeof loaded.source === "string"
-          ? loaded.source
-          : Buffer.from(loaded.source as Uint8Array),
-      );
-      const parts = source.split(bug.find);
-      if (parts.length !== 2) {
-        const count = parts.length - 1;
-        throw new Error(`${bug.name}: its text occurs ${count} times in ${bug.file}`); // P1
-      }
-      done = true;
-      return { ...loaded, source: parts.join(bug.replace) };
+      const wanted = edits.filter((edit) => edit.url === url);
+      if (wanted.length === 0) return loaded;
+      let source = textOf(loaded.source);
+      for (const edit of wanted) source = replaceOnce(source, edit); // P1
+      done ||= url === urlOf(bug.file);
+      return { ...loaded, source };
     },
   });
   return { planted: () => done };
+}
+
+function urlOf(file: string): string {
+  return pathToFileURL(fileURLToPath(new URL(file, ROOT))).href;
+}
+
+function textOf(source: unknown): string {
+  return typeof source === "string" ? source : Buffer.from(source as Uint8Array).toString();
+}
+
+function replaceOnce(
+  source: string,
+  { name, file, find, replace }: Pick<PlantedBug, "name" | "file" | "find" | "replace">,
+): string {
+  const parts = source.split(find);
+  if (parts.length === 2) return parts.join(replace);
+  throw new Error(`${name}: its text occurs ${parts.length - 1} times in ${file}`);
 }
