@@ -3,7 +3,7 @@
 //   tidegate dev examples/stations/pipeline.ts --feed examples/stations/generate.ts
 //   npm run example examples/stations/generate.ts FOLDER    # writes the same files to a folder
 //
-// Most files are fine. Some are put twice, some are corrected later, some arrive days late, and
+// Most files are fine. Some are put twice, some are corrected later, some are for a day long past, and
 // some are broken in ways that real files are.
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -39,14 +39,14 @@ export function uploads({ seed = 1, days = 14 }: Options = {}): Upload[] {
   for (let day = 0; day < days; day += 1) {
     for (const station of STATIONS) {
       const upload = fileOf(station, day, random);
-      const chance = random() * 100;
-      if (chance < SHARES.late) {
+      const draw = random() * 100;
+      if (draw < SHARES.late) {
         late.push({ ...upload, note: "late" });
         continue;
       }
       put.push(upload);
-      if (chance < SHARES.late + SHARES.again) put.push({ ...upload, note: "put again" });
-      else if (chance < SHARES.late + SHARES.again + SHARES.corrected) {
+      if (draw < SHARES.late + SHARES.again) put.push({ ...upload, note: "put again" });
+      else if (draw < SHARES.late + SHARES.again + SHARES.corrected) {
         put.push({ ...fileOf(station, day, random), key: upload.key, note: "corrected" });
       }
     }

@@ -37,6 +37,7 @@ const PORT_MAX = 65_535;
 /** The current version of S3; consumers should accept any minor version of 2. */
 const EVENT_VERSION = "2.6";
 
+/** Options of `startCloud`; without any, it runs in memory on a free port. */
 export interface CloudOptions {
   /** Keeps everything in memory. Default: true if there is no `data` folder. */
   readonly memory?: boolean;
@@ -77,6 +78,7 @@ export interface CloudOptions {
   readonly dataPagesMax?: number;
 }
 
+/** A started embedded cloud. Disposing it closes it. */
 export interface Cloud extends AsyncDisposable {
   /** The URL for clients: `http://host:port`. */
   readonly endpoint: string;
@@ -92,6 +94,7 @@ export interface VirtualCloud extends Cloud {
   readonly clock: VirtualClock;
 }
 
+/** Starts an embedded S3, SNS and SQS in this process and resolves once it answers requests. */
 export function startCloud(
   options: CloudOptions & { readonly clock: "virtual" },
 ): Promise<VirtualCloud>;

@@ -53,11 +53,13 @@ export interface ProducerOptions extends OutboxSenderOptions {
   readonly inFlightBytesMax?: number;
 }
 
+/** How `send` ended; anything else is thrown. */
 export type SendResult =
   | { readonly kind: "sent"; readonly messageId: string; readonly sequenceNumber: string | null }
   /** Sent before, by any producer with this outbox; nothing was sent now. */
   | { readonly kind: "already-sent"; readonly messageId: string; readonly sentAt: EpochMs };
 
+/** Sends events once, by way of an outbox. */
 export interface Producer {
   /** Resolves once the target has the event and the row is marked; throws a TidegateError. */
   send(event: EventInput, context?: SendContext): Promise<SendResult>;

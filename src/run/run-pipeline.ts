@@ -42,6 +42,7 @@ export interface PipelineHost {
   readonly openRenewer: OpenRenewer;
 }
 
+/** Where log lines and failures go, and how a start is cancelled. */
 export interface StartOptions {
   /** Receives the log lines. Default: stderr. */
   readonly onLogLine?: (line: string) => void;
@@ -51,6 +52,7 @@ export interface StartOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A started pipeline. Disposing it stops it. */
 export interface RunningPipeline extends AsyncDisposable {
   readonly name: string;
   readonly queueName: string;

@@ -47,7 +47,7 @@ export const BANNED_WORDS: readonly BannedWord[] = [
     "(?:is|are|was|were|be) no (?!longer|more|less|fewer|later|earlier|larger|smaller|slower|faster|older|newer|other|such|way|need|point|one\\b)(?:\\w+)",
     "is not a ...",
   ),
-  word("of one's own|of ours|of the user's own", "your own, the user's"),
+  word("of one's own|of ours|a word of ours|of the user's own", "your own, the user's"),
   word("goes on|go on|went on|going on", "continues"),
   word("comes? to (?:its|their|an) end|came to (?:its|their|an) end", "ends, finishes"),
   word("bears?", "tolerates, supports"),

@@ -13,10 +13,12 @@ export type MemoryLedgerOptions = PlainOptions<Pick<ledger.MemoryLedgerOptions, 
 export type MemoryOutboxOptions = PlainOptions<outbox.MemoryOutboxOptions> &
   Pick<SystemPorts, "clock">;
 
+/** A ledger that is lost with the process, for tests. */
 export function createMemoryLedger(options: MemoryLedgerOptions = {}): Ledger {
   return ledger.createMemoryLedger(withSystemDefaults(options), options as object);
 }
 
+/** An outbox that is lost with the process, for tests. */
 export function createMemoryOutbox(options: MemoryOutboxOptions = {}): Outbox {
   return outbox.createMemoryOutbox(withSystemDefaults(options), options as object);
 }

@@ -42,6 +42,7 @@ interface Pinned {
 
 type Body = AsyncIterable<Uint8Array> & { destroy?(error?: Error): unknown };
 
+/** Reads objects of S3, pinned to the version that an event describes. */
 export function createS3ObjectSource(options: { readonly client: S3Client }): ObjectSource {
   const { client } = options;
   return {

@@ -16,6 +16,7 @@ export interface SnsTopicOptions {
 
 const TOPIC_ARN = /^arn:[\w-]+:sns:[\w-]+:\d{12}:([\w-]{1,256}(?:\.fifo)?)$/;
 
+/** A topic of SNS, or of any compatible endpoint, as the target of a producer. */
 export function createSnsTopic(options: SnsTopicOptions): TopicPublisher {
   const { client, topicArn, messageBytesMax = SNS_MESSAGE_BYTES_DEFAULT } = options;
   const name = TOPIC_ARN.exec(topicArn)?.[1];

@@ -48,6 +48,7 @@ const SYSTEM_ATTRIBUTES = [
   "DeadLetterQueueSourceArn",
 ] as const;
 
+/** A queue of SQS, or of any compatible endpoint, to send to and to receive from. */
 export function createSqsQueue(options: SqsQueueOptions): Queue {
   const { client, queueUrl, messageBytesMax = SQS_MESSAGE_BYTES_MAX } = options;
   const name = queueUrl.split("/").at(-1) ?? "";

@@ -20,11 +20,13 @@ import { type RunningPipeline, runPipeline, type StartOptions } from "../run-pip
 import { type DevNames, devNames, devSetup } from "./dev-setup.ts";
 import { putFile, putLocalObject } from "./put-object.ts";
 
+/** Options of `startDev`. */
 export interface DevOptions extends StartOptions {
   /** Faults that the embedded cloud starts with. */
   readonly faults?: CloudOptions["faults"];
 }
 
+/** A started pipeline and its embedded cloud. */
 export interface RunningDev extends RunningPipeline {
   /** The endpoint of the embedded cloud, for AWS clients. */
   readonly endpoint: string;
