@@ -3,8 +3,8 @@
 //   tidegate dev examples/stations/pipeline.ts --feed examples/stations/generate.ts
 //   npm run example examples/stations/generate.ts FOLDER    # writes the same files to a folder
 //
-// Most files are fine. Some are put twice, some are corrected later, some are for a day long past, and
-// some are broken in ways that real files are.
+// Most files are fine. Some are put twice, some are corrected later, some are for a day long past,
+// and some are broken in ways that real files are.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
