@@ -1,27 +1,33 @@
 // Measures the durable ledgers: SQLite with synchronous=FULL, PostgreSQL with fsync on. Keys are
 // random, and generated before the clock starts. Usage:
 //   npm run bench:ledger [-- --keys 10000000] [--only sqlite|postgres] [--check]
-// --check exits with an error if a target is missed.
+//   npm run bench:ledger -- --list 100000,10000000 [--only sqlite|postgres] [--check]
+// --check exits with an error if a target is missed. --list measures how long it takes to list one
+// day of 10,000 records out of ledgers of these sizes.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { durationMs, epochMs, seconds } from "../src/core/units.ts";
+import pg from "pg";
+import { seconds } from "../src/core/units.ts";
 import { asRecordKey } from "../src/ledger/record-state.ts";
-import type { Clock } from "../src/ports/clock.ts";
 import type { Ledger } from "../src/ports/ledger.ts";
 import type { RecordKey } from "../src/ports/record.ts";
 import { createPostgresLedger } from "../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../src/stores/sqlite/ledger/ledger.ts";
 import { startPostgres } from "../test/support/stores/postgres-server.ts";
+import { systemClock as clock, turn } from "../test/support/stores/real-ports.ts";
+import { inputOf } from "./ledger/input.ts";
+import { type ListedStore, measureLists } from "./ledger/lists.ts";
 import { createNaiveLedger } from "./naive-ledger.ts";
 
 const { values: flags } = parseArgs({
   options: {
     keys: { type: "string", default: "1000000" },
     only: { type: "string" },
+    list: { type: "string" },
     check: { type: "boolean", default: false },
   },
 });
@@ -36,12 +42,6 @@ const SCOPE = { pipeline: "bench", generation: 1 };
 const LEASE = { owner: "bench", leaseMs: seconds(30) };
 const DIGEST = "d".repeat(64);
 
-const clock: Clock = {
-  now: () => epochMs(Date.now()),
-  monotonic: () => durationMs(Math.floor(performance.now())),
-  sleep: async () => {},
-};
-const turn = { afterTurn: (work: () => void) => void setImmediate(work) };
 const folder = mkdtempSync(join(tmpdir(), "tidegate-bench-"));
 
 function randomKeys(count: number): RecordKey[] {
@@ -65,7 +65,8 @@ async function timed(work: () => Promise<void> | void): Promise<number> {
 
 const directOf = (key: RecordKey) => {
   const now = clock.now();
-  return { key, owner: "bench", receivedAt: now, startedAt: now, digest: DIGEST };
+  const input = inputOf(key, { at: now });
+  return { key, owner: "bench", receivedAt: now, startedAt: now, input, digest: DIGEST };
 };
 
 async function pairs(ledger: Ledger, groups: readonly RecordKey[][], objects = false) {
@@ -73,7 +74,10 @@ async function pairs(ledger: Ledger, groups: readonly RecordKey[][], objects = f
     const receivedAt = clock.now();
     const about = (key: RecordKey) =>
       objects ? { object: { bucket: "in", key: `orders/${key}`, sequencer: "0055AED6" } } : {};
-    const asked = keys.map((key) => ({ key, receivedAt, ...about(key) }));
+    const asked = keys.map((key) => {
+      const input = inputOf(key, { at: receivedAt, objectKey: objects ? `orders/${key}` : null });
+      return { key, receivedAt, input, ...about(key) };
+    });
     const claims = await ledger.claim(SCOPE, asked, LEASE);
     const commits = claims.map((claim, at) => {
       if (claim.kind !== "claimed") throw new Error(`a random key was ${claim.kind}`);
@@ -219,9 +223,39 @@ async function benchPostgres(): Promise<void> {
   server.stop();
 }
 
+async function benchLists(sizes: readonly number[]): Promise<void> {
+  const stores: ListedStore[] = [];
+  if (flags.only !== "postgres") {
+    const open = async (size: number) =>
+      createSqliteLedger({ clock, turn }, { path: join(folder, `list-${size}.db`) });
+    stores.push({ name: "SQLite", open });
+  }
+  const server = flags.only === "sqlite" ? null : await startPostgres({ fsync: "off" });
+  if (server !== null && !("missing" in server)) {
+    // One server: a scope of its own for each size would share the indexes.
+    const open = async (size: number) => {
+      const url = new URL(server.url);
+      url.searchParams.set("options", `-c search_path=list_${size}`);
+      const client = new pg.Client({ connectionString: server.url });
+      await client.connect();
+      await client.query(`CREATE SCHEMA list_${size}`);
+      await client.end();
+      return createPostgresLedger({ clock }, { url: url.href });
+    };
+    stores.push({ name: "PostgreSQL", open });
+  }
+  for (const store of stores) {
+    for (const { what, ratio } of await measureLists(store, sizes)) {
+      reportRatio(what, ratio, { max: 2 });
+    }
+  }
+  if (server !== null && !("missing" in server)) server.stop();
+}
+
 try {
-  if (flags.only !== "postgres") await benchSqlite();
-  if (flags.only !== "sqlite") await benchPostgres();
+  if (flags.list !== undefined) await benchLists(flags.list.split(",").map(Number));
+  else if (flags.only !== "postgres") await benchSqlite();
+  if (flags.list === undefined && flags.only !== "sqlite") await benchPostgres();
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -3,8 +3,8 @@ import orders from "./orders.ts";
 
 await using deadLetters = await openDeadLetters({ pipeline: orders });
 
-for await (const letter of deadLetters.list({ class: "schema" })) {
-  console.log(letter.object, letter.message);
+for await (const deadLetter of deadLetters.list({ class: "schema" })) {
+  console.log(deadLetter.object, deadLetter.message);
 }
 
 // Back to the queue; resolves once each record is committed or has failed again.

@@ -14,7 +14,7 @@ test("a file with a wrong amount becomes a dead letter", async () => {
   await using t = await startTestPipeline(orders);
   await t.put("orders/1.csv", "id,amount\n7,much\n");
   await t.idle();
-  const [letter] = await t.deadLetters();
-  assert.equal(letter?.object, "s3://shop/orders/1.csv");
+  const [deadLetter] = await t.deadLetters();
+  assert.equal(deadLetter?.object, "s3://shop/orders/1.csv");
   assert.deepEqual(t.rows("orders"), []);
 });

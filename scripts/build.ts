@@ -1,5 +1,5 @@
 // Build: compiles src/ to dist/, the content of the npm package (`npm run build`, and before
-// `npm pack`).
+// `npm pack`), as ES modules and as CommonJS.
 //   B1. dist is emptied first: a file that was removed from src is not in the package.
 //   B2. Afterwards everything that package.json refers to exists, and the command is executable.
 //   B3. The compiler rewrites the extensions of imports, but not of paths in strings. A worker
@@ -8,6 +8,8 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { buildCommonJs } from "./build-commonjs.ts";
+import { writeSbom } from "./sbom.ts";
 
 const root = join(import.meta.dirname, "..");
 const dist = join(root, "dist");
@@ -17,6 +19,8 @@ const tsc = join(root, "node_modules", ".bin", "tsc");
 const { status } = spawnSync(tsc, ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 if (status !== 0) fail("the compiler found errors (see above)");
 checkPaths();
+await buildCommonJs(root);
+writeSbom(root);
 checkTargets();
 console.log("build: dist/ is ready");
 

@@ -2,11 +2,22 @@
 
 export type { JsonObject, JsonValue } from "./core/encoding/canonical-json.ts";
 export { TidegateError } from "./core/errors.ts";
-export { type Pipeline, pipeline, tables } from "./ingest/spec/define-pipeline.ts";
+export { type Pipeline, pipeline, sql, tables } from "./ingest/spec/define-pipeline.ts";
+export type {
+  EnvelopeEventFacts,
+  EventTimeValue,
+  LatePolicy,
+  MessageFacts,
+  ObjectEventFacts,
+} from "./ingest/spec/event-facts.ts";
 export { PermanentError, RetryLater } from "./ingest/spec/handler-errors.ts";
+export type { OwnMessageInput, OwnSource } from "./ingest/spec/own-source.ts";
 export type {
   HandlerContext,
   MessageInput,
   ObjectInput,
+  OnRemoved,
+  OwnPipelineSpec,
   PipelineSpec,
+  RemovedInput,
 } from "./ingest/spec/pipeline-spec.ts";

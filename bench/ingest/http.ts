@@ -37,7 +37,7 @@ const BATCH = 10;
 /** The default mode is so slow that a fraction of the messages takes as long. */
 const DEFAULT_MODE_SHARE = 10;
 
-interface Lane {
+interface Entrant {
   readonly name: Contestant;
   readonly target: Awaited<ReturnType<typeof createQueue>>;
   readonly consumer: RunningContestant;
@@ -61,21 +61,26 @@ function countOf(name: Contestant, { messages }: IngestOptions): number {
   return name === "default" ? Math.ceil(messages / DEFAULT_MODE_SHARE) : messages;
 }
 
-async function fill(session: Session, lane: Lane, count: number): Promise<void> {
-  const { port, queueUrl: QueueUrl } = lane.target;
+async function fill(session: Session, entrant: Entrant, count: number): Promise<void> {
+  const { port, queueUrl: QueueUrl } = entrant.target;
   for (let from = 0; from < count; from += BATCH) {
     const size = Math.min(BATCH, count - from);
     const Entries = Array.from({ length: size }, (_, at) => ({
       Id: `${at}`,
-      MessageBody: bodyOf("claim", lane.sent + from + at),
+      MessageBody: bodyOf("claim", entrant.sent + from + at),
     }));
     await callSqs(session.control, port, "SendMessageBatch", { QueueUrl, Entries });
   }
-  lane.sent += count;
-  await expectWaiting(session, lane.target, count);
+  entrant.sent += count;
+  await expectWaiting(session, entrant.target, count);
 }
 
-async function openLane(session: Session, name: Contestant, options: IngestOptions, dir: string) {
+async function openEntrant(
+  session: Session,
+  name: Contestant,
+  options: IngestOptions,
+  dir: string,
+) {
   const target = await createQueue(session, `bench-${name}`);
   const config: ConsumerConfig = {
     contestant: name,
@@ -85,7 +90,7 @@ async function openLane(session: Session, name: Contestant, options: IngestOptio
     concurrency: options.concurrency,
   };
   const consumer = await startContestant("./consumer-process.ts", config);
-  return { name, target, consumer, reports: [], sent: 0 } satisfies Lane;
+  return { name, target, consumer, reports: [], sent: 0 } satisfies Entrant;
 }
 
 export async function runHttp(
@@ -94,28 +99,29 @@ export async function runHttp(
   progress: (line: string) => void,
 ): Promise<HttpResults> {
   const session = await openSession("ours", serverArgs("ours", join(folder, "broker")), 1);
-  const lanes: Lane[] = [];
+  const entrants: Entrant[] = [];
   try {
-    for (const name of CONTESTANTS) lanes.push(await openLane(session, name, options, folder));
+    for (const name of CONTESTANTS)
+      entrants.push(await openEntrant(session, name, options, folder));
     for (let round = 0; round <= options.rounds; round += 1) {
-      for (const lane of lanes) {
+      for (const entrant of entrants) {
         await session.reconnect();
-        const count = countOf(lane.name, options);
-        await fill(session, lane, count); // H2
-        const report = await lane.consumer.round(count); // H1
-        await expectWaiting(session, lane.target, 0);
+        const count = countOf(entrant.name, options);
+        await fill(session, entrant, count); // H2
+        const report = await entrant.consumer.round(count); // H1
+        await expectWaiting(session, entrant.target, 0);
         if (round === 0) continue;
-        lane.reports.push(report);
+        entrant.reports.push(report);
         const { medianPerSecond, cpuMicros } = rateOf([report], count);
         const figures = `${Math.round(medianPerSecond)}/s, ${Math.round(cpuMicros)} us of CPU each`;
-        progress(`http round ${round} ${lane.name}: ${figures}`);
+        progress(`http round ${round} ${entrant.name}: ${figures}`);
       }
     }
     return Object.fromEntries(
-      lanes.map(({ name, reports }) => [name, rateOf(reports, countOf(name, options))]),
+      entrants.map(({ name, reports }) => [name, rateOf(reports, countOf(name, options))]),
     );
   } finally {
-    for (const { consumer } of lanes) await consumer.end();
+    for (const { consumer } of entrants) await consumer.end();
     await session.end();
   }
 }

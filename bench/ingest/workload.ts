@@ -74,7 +74,10 @@ export function pipelineOf(
   const name = `bench-${workload}`;
   if (workload === "objects") {
     return pipeline({
-      ...{ name, concurrency, source: { queue, contents: "objects" }, sink: tables(TABLES) },
+      name,
+      concurrency,
+      source: { queue, contents: "objects" },
+      sink: tables(TABLES),
       handler({ object }, context) {
         onHandled();
         context.upsert("observations", { station: object.key, celsius: object.size ?? 0 });
@@ -83,7 +86,10 @@ export function pipelineOf(
   }
   if (workload === "table") {
     return pipeline({
-      ...{ name, concurrency, source: { queue }, sink: tables(TABLES) },
+      name,
+      concurrency,
+      source: { queue },
+      sink: tables(TABLES),
       handler({ payload }, context) {
         onHandled();
         const { station, celsius } = payload as { station: string; celsius: number };

@@ -10,7 +10,7 @@ export type {
 } from "../ingest/dead-letters/dead-letter-access.ts";
 export type { Dossier } from "../ingest/dead-letters/dossier.ts";
 export type { DropEvent } from "../ingest/dead-letters/drop-dead-letters.ts";
-export type { RedriveEvent, RedriveSummary } from "../ingest/dead-letters/redrive.ts";
+export type { RedriveEvent, RedriveSummary } from "../ingest/dead-letters/redrive-events.ts";
 export {
   type OpenDeadLettersOptions,
   type OpenedDeadLetters as DeadLetters,

@@ -9,6 +9,7 @@ export type { LogOptions } from "../telemetry/json-log.ts";
 export { METRICS_CONTENT_TYPE } from "../telemetry/prometheus-text.ts";
 export { loadTracing, type Tracing } from "../telemetry/tracing.ts";
 
+/** Options of `createTelemetry`; the clock has a default. */
 export type TelemetryOptions = Omit<telemetry.TelemetryOptions, "clock"> &
   Pick<SystemPorts, "clock">;
 

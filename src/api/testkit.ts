@@ -20,7 +20,22 @@ export type {
   ProducerTools,
   ProducerUnderTest,
 } from "../testkit/compliance/compliance-world.ts";
-export type { MessageSample, ObjectSample, ProofSample } from "../testkit/proof/proof-samples.ts";
+export type {
+  FunctionInvocation,
+  MappedContext,
+  MappedFunction,
+} from "../testkit/lambda/event-source-mapping.ts";
+export {
+  type EventSourceMapping,
+  type EventSourceMappingOptions,
+  startEventSourceMapping,
+} from "../testkit/lambda/start-event-source-mapping.ts";
+export type {
+  MessageSample,
+  ObjectSample,
+  OwnSample,
+  ProofSample,
+} from "../testkit/proof/proof-samples.ts";
 export {
   type FetchStub,
   handlerProof,
@@ -38,3 +53,4 @@ export {
   type TestPipeline,
   type TestPipelineOptions,
 } from "../testkit/test-pipeline.ts";
+export type { QuarantinedRow } from "../testkit/test-quarantine.ts";

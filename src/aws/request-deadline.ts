@@ -2,7 +2,7 @@
 // default, and callers create the clients.
 
 import { type DurationMs, seconds } from "../core/units.ts";
-import { queueFault } from "./faults.ts";
+import { queueFault } from "./sdk-errors.ts";
 
 /** The limit of a request, including the SDK's retries; a receive may also wait. */
 export const REQUEST_MS_MAX: DurationMs = seconds(10);

@@ -1,7 +1,7 @@
 // Send batch: what SQS and SNS have in common in the entries and responses of a batch.
 
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
-import { type FailedEntry, refusedEntry } from "./faults.ts";
+import { type FailedEntry, refusedEntry } from "./sdk-errors.ts";
 
 interface TextAttribute {
   readonly DataType: "String";

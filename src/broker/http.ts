@@ -11,11 +11,12 @@
 //       and a client that speaks JSON to a queue should not wait for them at start-up.
 
 import { present } from "../core/assert.ts";
-import type { HttpHandler, HttpHead } from "../ports/http.ts";
+import type { HttpHandler, HttpHead, HttpRequest } from "../ports/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
 import type { ServerContext } from "./wire/protocol/call.ts";
 import { answerJson } from "./wire/protocol/json-protocol.ts";
+import { DOCUMENT_BYTES_MAX, LIST_DOCUMENT_BYTES_MAX } from "./wire/s3/document-limits.ts";
 import type { S3Context } from "./wire/s3/s3-call.ts";
 import { answerCertificate, isCertificatePath } from "./wire/sns/certificate.ts";
 import { senderIdOf } from "./wire/sqs/sender-id.ts";
@@ -30,14 +31,7 @@ export interface BrokerHttpOptions extends AdminOptions {
 }
 
 export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): HttpHandler {
-  const server: ServerContext = {
-    broker,
-    senderId: senderIdOf(broker.account),
-    get hostFallback() {
-      return options.hostFallback ?? "localhost";
-    },
-    onError: options.onError,
-  };
+  const server = serverContextOf(broker, options);
   const { s3 } = options;
   const answerQuery = lazyHandler(async () => {
     const wire = await import("./wire/protocol/query-protocol.ts");
@@ -57,6 +51,31 @@ export function createBrokerHttp(broker: Broker, options: BrokerHttpOptions): Ht
   };
 }
 
+/** Whether a bucket's CORS rules let the page of another site send this request. */
+export function createOriginCheck(
+  broker: Broker,
+  options: BrokerHttpOptions,
+): (request: HttpRequest) => Promise<boolean> {
+  const server = serverContextOf(broker, options);
+  const streamBytes = streamBytesOf(broker);
+  return async (request) => {
+    if (options.s3 === undefined || streamBytes(request) === null) return false;
+    const wire = await import("./wire/s3/s3-protocol.ts"); // H1
+    return wire.allowsOrigin(server, options.s3, request);
+  };
+}
+
+function serverContextOf(broker: Broker, options: BrokerHttpOptions): ServerContext {
+  return {
+    broker,
+    senderId: senderIdOf(broker.account),
+    get hostFallback() {
+      return options.hostFallback ?? "localhost";
+    },
+    onError: options.onError,
+  };
+}
+
 /** A handler whose code is loaded by its first request (H1). */
 function lazyHandler(load: () => Promise<HttpHandler>): HttpHandler {
   let handler: HttpHandler | null = null;
@@ -66,11 +85,19 @@ function lazyHandler(load: () => Promise<HttpHandler>): HttpHandler {
   };
 }
 
-/** Whether a request is for S3, which reads its body as a stream. */
-export function wantsStream({ account }: Pick<Broker, "account">): (head: HttpHead) => boolean {
-  return (head) => {
-    if (head.headers["x-amz-target"] !== undefined) return false;
-    return !isAdminPath(head.path) && !isCertificatePath(head.path) && isForS3(head, account);
+/** What an upload holds of a body that it streams to disk; also the limit of most documents. */
+const STREAMED_BYTES = DOCUMENT_BYTES_MAX;
+
+/**
+ * For requests to S3, which reads bodies as streams: how much of the body is in memory at most.
+ * Null for all others.
+ */
+export function streamBytesOf({ account }: Pick<Broker, "account">) {
+  return (head: HttpHead): number | null => {
+    if (head.headers["x-amz-target"] !== undefined) return null;
+    if (isAdminPath(head.path) || isCertificatePath(head.path)) return null;
+    if (!isForS3(head, account)) return null;
+    return head.method === "POST" ? LIST_DOCUMENT_BYTES_MAX : STREAMED_BYTES;
   };
 }
 

@@ -35,6 +35,8 @@ export interface Argument {
   readonly name: string;
   readonly doc: string;
   readonly optional?: true;
+  /** May be given several times. */
+  readonly repeats?: true;
 }
 
 export interface Command<F extends Flags = Flags> {
@@ -42,11 +44,17 @@ export interface Command<F extends Flags = Flags> {
   readonly name: string;
   readonly summary: string;
   readonly argument?: Argument;
+  /** Words after `--`, such as a command to run; at least one unless they are optional. */
+  readonly rest?: { readonly name: string; readonly doc: string; readonly optional?: true };
   readonly flags: F;
   run(call: {
     /** Defined if the command has an `argument` that is not optional. */
     readonly argument: string | undefined;
+    /** All of them, if the command's argument repeats. */
+    readonly arguments: readonly string[];
     readonly flags: FlagValues<F>;
+    /** The words after `--`; empty for a command without `rest`. */
+    readonly rest: readonly string[];
     readonly out: Output;
   }): Promise<ExitCode>;
 }

@@ -2,7 +2,7 @@
 // The command `tidegate`. This file runs on any Node: it checks the version before it imports
 // anything that an older one lacks, so that the user gets a message and not a stack trace.
 
-const NODE_MIN = [22, 13] as const;
+const NODE_MIN = [22, 18] as const;
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const tooOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]);
@@ -12,6 +12,7 @@ if (tooOld) {
   console.error(`tidegate needs Node ${needed} or later; this is Node ${process.versions.node}`);
   process.exitCode = 1;
 } else {
+  await import("../platform/quiet-warnings.ts"); // Before anything that Node warns about.
   // Caches compiled modules in the folder for temporary files, which makes later starts faster.
   const { enableCompileCache } = await import("node:module");
   const { directory } = enableCompileCache();

@@ -3,6 +3,7 @@
 //       1. Only a bug shows a stack trace.
 
 import { TidegateError } from "../core/errors.ts";
+import { packageVersion } from "../platform/package-version.ts";
 import {
   type Command,
   EXIT_FAILED,
@@ -11,20 +12,34 @@ import {
   type ExitCode,
   UsageError,
 } from "./command.ts";
+import { compact } from "./commands/compact.ts";
 import { comply } from "./commands/comply.ts";
+import { contractDiff, contractShow } from "./commands/contract.ts";
 import { dev } from "./commands/dev.ts";
+import { dispatch } from "./commands/dispatch.ts";
 import { dlqDrop, dlqList, dlqRedrive, dlqShow } from "./commands/dlq.ts";
+import { doctor } from "./commands/doctor.ts";
+import { doctorExplain } from "./commands/doctor-explain.ts";
+import { infra } from "./commands/infra.ts";
+import { infraDiff } from "./commands/infra-diff.ts";
 import { init } from "./commands/init.ts";
+import { jobsList, jobsRegister, jobsRetry, jobsShow } from "./commands/jobs.ts";
+import { lateList, lateRelease } from "./commands/late.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
+import { lineage, runsList, runsManifest } from "./commands/lineage.ts";
 import { prove } from "./commands/prove.ts";
 import { ledgerPurge, outboxPurge } from "./commands/purge.ts";
+import { quarantineDrop, quarantineList, quarantineRedrive } from "./commands/quarantine.ts";
+import { recordsList } from "./commands/records.ts";
+import { outboxStats, relay, sweep } from "./commands/relay.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
+import { task } from "./commands/task.ts";
 import { up } from "./commands/up.ts";
+import { watermark } from "./commands/watermark.ts";
 import { why } from "./commands/why.ts";
 import { describeFailure, type Output, standardOutput } from "./screen/output.ts";
-import { version } from "./version.ts";
-import { helpOf, helpOfAll } from "./words/help.ts";
+import { helpOf, helpOfAll, helpOfGroup } from "./words/help.ts";
 import { parseFlags } from "./words/parse-flags.ts";
 import { didYouMean } from "./words/suggest.ts";
 
@@ -34,19 +49,45 @@ export const COMMANDS: readonly Command[] = [
   init,
   dev,
   run,
+  task,
+  dispatch,
   why,
+  runsList,
+  runsManifest,
+  lineage,
+  recordsList,
   dlqList,
   dlqShow,
   dlqRedrive,
   dlqDrop,
+  quarantineList,
+  quarantineRedrive,
+  quarantineDrop,
+  lateList,
+  lateRelease,
+  watermark,
+  jobsRegister,
+  jobsList,
+  jobsShow,
+  jobsRetry,
+  relay,
+  sweep,
   comply,
   prove,
+  contractShow,
+  contractDiff,
+  doctorExplain,
+  doctor,
   ledgerInit,
   ledgerCheck,
   ledgerShow,
   ledgerStatsCommand,
   ledgerPurge,
+  outboxStats,
   outboxPurge,
+  compact,
+  infraDiff, // Before `infra`, whose name it starts with.
+  infra,
   sim,
 ].map((each) => each as Command);
 
@@ -55,7 +96,7 @@ export async function runCli(
   out: Output = standardOutput,
 ): Promise<ExitCode> {
   try {
-    return await dispatch(words, out);
+    return await runWords(words, out);
   } catch (error) {
     if (error instanceof UsageError) {
       out.note(error.message);
@@ -71,25 +112,33 @@ function isUsersFault(error: unknown): boolean {
   return error.code === "TG_CONFIG_INVALID" || error.code === "TG_PIPELINE_INVALID";
 }
 
-async function dispatch(words: readonly string[], out: Output): Promise<ExitCode> {
+const HELP: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
+
+async function runWords(words: readonly string[], out: Output): Promise<ExitCode> {
   const [name] = words;
-  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+  if (name === "help" && words.length > 1) return runWords([...words.slice(1), "--help"], out);
+  if (name === undefined || HELP.has(name)) {
     printLines(out, helpOfAll(COMMANDS));
     return name === undefined ? EXIT_USAGE : EXIT_OK;
   }
   if (name === "--version" || name === "-v") {
-    out.line(version());
+    out.line(packageVersion());
     return EXIT_OK;
   }
   const command = COMMANDS.find((each) => startsWith(words, each.name));
-  if (command === undefined) throw new UsageError(unknownWord(words));
-  const rest = words.slice(command.name.split(" ").length);
-  const { help, argument, flags } = parseFlags(command, rest);
+  if (command === undefined) {
+    const group = COMMANDS.filter((each) => each.name.startsWith(`${name} `));
+    if (group.length === 0 || !HELP.has(words[1] ?? "")) throw new UsageError(unknownWord(words));
+    printLines(out, helpOfGroup(name, group));
+    return EXIT_OK;
+  }
+  const given = words.slice(command.name.split(" ").length);
+  const { help, argument, arguments: all, flags, rest } = parseFlags(command, given);
   if (help) {
     printLines(out, helpOf(command));
     return EXIT_OK;
   }
-  return command.run({ argument, flags, out });
+  return command.run({ argument, arguments: all, flags, rest, out });
 }
 
 function printLines(out: Output, text: string): void {

@@ -5,6 +5,7 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import type { OperationResult } from "../broker/model/operations.ts";
+import { readDetail } from "../broker/model/s3/object-detail.ts";
 import type { S3Code, S3Fault } from "../broker/model/s3/s3-fault.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { StoredObject } from "../core/object-change.ts";
@@ -31,7 +32,8 @@ export function createBrokerObjects(ports: {
       if (pin.etag !== null && pin.etag !== object.etag) return { kind: "replaced" };
       const { etag, modifiedAt: lastModified } = object;
       const bytes = bytesOf(broker, blobs, pin, object, signal);
-      return { kind: "opened", bytes, etag, lastModified };
+      const { metadata, tags } = readDetail(object.detail);
+      return { kind: "opened", bytes, etag, lastModified, metadata, tags: async () => tags };
     },
   };
 }

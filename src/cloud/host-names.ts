@@ -4,11 +4,16 @@ import { TidegateError } from "../core/errors.ts";
 
 const NAME = /^[a-z\d_](?:[a-z\d._-]{0,252})$/i;
 
+/** Whether a text is a bare host name, without scheme and port. */
+export function isHostName(text: string): boolean {
+  return NAME.test(text);
+}
+
 /** Throws TG_CONFIG_INVALID for anything that is not a bare name, such as a URL or a port. */
 export function parseHostNames(list: string | undefined): string[] {
   const names = (list ?? "").split(",").flatMap((name) => name.trim() || []);
   for (const name of names) {
-    if (NAME.test(name)) continue;
+    if (isHostName(name)) continue;
     const message = `${JSON.stringify(name)} is not a host name; --allow-host takes names without scheme and port`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }

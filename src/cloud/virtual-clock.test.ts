@@ -6,10 +6,10 @@ const START = epochMs(1_000_000);
 
 function createTracedClock() {
   const log: string[] = [];
-  const settled = async () => {
+  const idle = async () => {
     for (let turn = 0; turn < 5; turn += 1) await null;
   };
-  const clock = createVirtualClock({ startAt: START, settled });
+  const clock = createVirtualClock({ startAt: START, idle });
   const nap = (name: string, ms: number, signal?: AbortSignal) =>
     clock.sleep(durationMs(ms), signal).then(() => log.push(`${name}@${clock.now() - START}`));
   return { clock, log, nap };

@@ -1,7 +1,7 @@
 // Virtual clock: time only moves when a caller advances it.
 //   C1. Time moves from one sleeper's due time to the next, in order; every sleeper wakes exactly
 //       on time.
-//   C2. Before and after each move, the clock waits until all work has settled, so that the work of
+//   C2. Before and after each move, the clock waits until all work is done, so that the work of
 //       a sleeper happens at its due time.
 //   C3. Moves run one after another and do not overlap.
 //   C4. Time ends with the year 9999, because later timestamps cannot be written in common formats.
@@ -13,17 +13,18 @@ import type { Clock } from "../ports/clock.ts";
 
 const INSTANT_MS_MAX = Date.UTC(9_999, 11, 31, 23, 59, 59, 999);
 
+/** A clock that a test moves. Timeouts and delays pass without waiting. */
 export interface VirtualClock extends Clock {
   /** Advances time by `ms`; resolves after all work that became due has finished. */
   advance(ms: number): Promise<void>;
-  /** Keeps `advance` from moving time until `work` has settled (C5). */
+  /** Keeps `advance` from moving time until `work` has ended (C5). */
   waitFor(work: Promise<unknown>): void;
 }
 
 export interface VirtualClockOptions {
   readonly startAt: EpochMs;
   /** Resolves when no work is in progress. */
-  readonly settled: () => Promise<void>;
+  readonly idle: () => Promise<void>;
 }
 
 interface Sleeper {
@@ -37,16 +38,16 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
   let moves: Promise<void> = Promise.resolve();
   const running = new Set<Promise<unknown>>();
 
-  const settled = async () => {
-    await options.settled();
+  const idle = async () => {
+    await options.idle();
     while (running.size > 0) {
       await Promise.all(running); // C5
-      await options.settled();
+      await options.idle();
     }
   };
 
   const move = async (ms: number) => {
-    await settled(); // C2
+    await idle(); // C2
     const target = now + ms;
     if (target > INSTANT_MS_MAX) refuse("cannot advance past the year 9999"); // C4
     for (;;) {
@@ -55,13 +56,14 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
       now = Math.max(now, next.dueAt); // C1
       sleepers.delete(next);
       next.wake();
-      await settled();
+      await idle();
     }
     now = target;
-    await settled();
+    await idle();
   };
 
   return {
+    virtual: true,
     now: () => epochMs(now),
     monotonic: () => durationMs(now - options.startAt),
     sleep: (span, signal) => sleepUntil(sleepers, now + Math.max(0, span), signal),

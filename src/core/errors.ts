@@ -29,6 +29,14 @@ export const ERROR_CODES = {
     retry: "never",
     hint: "A newer version of Tidegate wrote this data; start it with that version or a later one.",
   },
+  TG_STORE_OLDER: {
+    retry: "never",
+    hint: "Nothing was changed. Keep the former file, database or table to look things up with its own release, and start this release with a new one.",
+  },
+  TG_STORE_FULL: {
+    retry: "later",
+    hint: "Delete messages or objects, or free disk space; deletes, purges, receives and reads still work.",
+  },
   TG_STORE_UNAVAILABLE: {
     retry: "later",
     hint: "Check free disk space and write permissions; requests are rejected until the store recovers.",
@@ -36,6 +44,14 @@ export const ERROR_CODES = {
   TG_LEDGER_UNAVAILABLE: {
     retry: "later",
     hint: "Messages stay in the queue; check that the ledger database is running and writable.",
+  },
+  TG_LISTING_OFF: {
+    retry: "never",
+    hint: "A DynamoDB table keeps lists only if it was created with `tidegate ledger init --listing`, or with `listing: true`; create a new table so.",
+  },
+  TG_LEDGER_BUSY: {
+    retry: "later",
+    hint: "Another process holds the locks of these records; the message is redelivered soon.",
   },
   TG_OUTBOX_UNAVAILABLE: {
     retry: "later",
@@ -47,11 +63,11 @@ export const ERROR_CODES = {
   },
   TG_QUEUE_UNAVAILABLE: {
     retry: "later",
-    hint: "Nothing is lost: registered events are sent later, received messages are redelivered.",
+    hint: "Check that the queue answers at its endpoint. Nothing is lost: messages are redelivered, and events of a producer stay in its outbox.",
   },
   TG_QUEUE_REFUSED: {
     retry: "never",
-    hint: "Check that the queue or topic exists and that you have permission to use it; registered events stay in the outbox.",
+    hint: "Check that the queue or topic exists and that you may use it. Nothing is lost: events stay in the outbox, messages in the queue.",
   },
   TG_MESSAGE_REFUSED: {
     retry: "never",
@@ -89,6 +105,14 @@ export const ERROR_CODES = {
     retry: "later",
     hint: "Start the pipeline again; nothing is lost, and messages in flight are redelivered.",
   },
+  TG_CLOCK_LEAPT: {
+    retry: "later",
+    hint: "Set the system clock right. If it is right, start with --accept-clock, or wait: after 24 hours of running it counts.",
+  },
+  TG_BATCH_INCOMPLETE: {
+    retry: "later",
+    hint: "Nothing is lost: Lambda delivers the event again, and committed records are recognised as duplicates.",
+  },
   TG_CLOSED: {
     retry: "never",
     hint: "Do not use an object after closing it.",
@@ -123,6 +147,17 @@ export function reasonOf(error: unknown): string {
   // A failed connection to a name with several addresses has its reasons only in the parts.
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join("; ");
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The error for a request that needs disk space while there is none; nothing was written. */
+export function diskFullError(): TidegateError {
+  const message = "the disk is full; delete messages or objects, or free disk space";
+  return new TidegateError("TG_STORE_FULL", message);
+}
+
+/** Whether a store rejected a write because the disk is full; nothing was written. */
+export function isDiskFull(error: unknown): boolean {
+  return error instanceof TidegateError && error.code === "TG_STORE_FULL";
 }
 
 /** Whether a store reports damaged data. */

@@ -129,5 +129,5 @@ export const NOTIFICATION_RECORDS_MAX = 4_096;
 
 export const FAILURE_MESSAGE_CHARS_MAX = 2_048;
 
-/** Ten years. */
-export const LEDGER_RETENTION_DAYS_MAX = 3_650;
+/** Maximum retention of ledger and outbox: ten years. */
+export const RETENTION_DAYS_MAX = 3_650;

@@ -5,7 +5,6 @@ const sink = (tables: unknown, more: object = {}): TableSinkSpec => ({
   kind: "tables",
   tables: tables as TableSinkSpec["tables"],
   database: null,
-  onRemoved: "delete",
   onReplaced: "delete",
   ...more,
 });
@@ -15,6 +14,12 @@ const named = (name: string) => sink({ [name]: { columns, key: ["id"] } });
 test("valid tables have no problems", () => {
   expect(tableProblems(named("Observations_2"))).toEqual([]);
   expect(tableProblems(named("x".repeat(TABLE_NAME_CHARS_MAX)))).toEqual([]);
+});
+
+test("an existing table may have any name, also with a schema", () => {
+  for (const name of ["orders", "sales.Order Lines", "_private"]) {
+    expect(tableProblems(sink({ [name]: { existing: true, key: ["id"] } }))).toEqual([]);
+  }
 });
 
 test.each([
@@ -46,8 +51,15 @@ test.each([
   [sink({ t: { columns, key: ["id", "id"] } }), /a key column twice/],
   [sink({ t: { columns: { id: "text", ID: "text" }, key: ["id"] } }), /"ID" occurs twice/],
   [sink({ t: { columns, key: ["id"] }, T: { columns, key: ["id"] } }), /table "T" occurs twice/],
-  [sink({ t: { columns: { id: "date" }, key: ["id"] } }), /text, integer, real or boolean/],
-  [sink({ t: { columns, key: ["id"] } }, { onRemoved: "huh" }), /onRemoved must be/],
+  [sink({ t: { columns: { id: "time" }, key: ["id"] } }), /t\.id must be text, integer, /],
+  [sink({ t: { columns: { id: "decimal(2,3)" }, key: ["id"] } }), /t\.id must be/],
+  [sink({ t: { columns: { id: "json" }, key: ["id"] } }), /key column id .* must not be json/],
+  [sink({ t: { columns: { id: "text[]" }, key: ["id"] } }), /must not be text\[\]/],
+  [sink({ t: { existing: true, key: [] } }), /table t needs a key/],
+  [sink({ "a.b.c": { existing: true, key: ["id"] } }), /a name, or a schema and a name/],
+  [sink({ _tg_t: { existing: true, key: ["id"] } }), /reserved prefix/],
+  [sink({ t: { existing: true, key: ["id"], columns: ["v"] } }), /key column id .* not one of/],
+  [sink({ t: { columns, key: ["id"] } }, { onReplaced: "huh" }), /onReplaced must be/],
   [sink({ t: { columns, key: ["id"] } }, { database: "" }), /database must be/],
 ])("each problem is described in a sentence: %#", (spec, problem) => {
   expect(tableProblems(spec).join()).toMatch(problem);

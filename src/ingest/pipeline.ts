@@ -24,16 +24,19 @@ import { unreachable } from "../core/assert.ts";
 import { msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
+import type { Fence } from "../ports/record.ts";
+import { isHeldFailure } from "./late/held-note.ts";
 import { busyDelayMs } from "./policy/retry.ts";
-import type { LaneDecision } from "./policy/watermark.ts";
 import type { InFlightDelivery } from "./running/in-flight-delivery.ts";
 import type { KeyedPool } from "./running/keyed-pool.ts";
 import type { WatermarkTracker } from "./running/watermark-tracker.ts";
 import type { Claim, ClaimOutcome, ClaimStage } from "./stages/claim.ts";
 import type { CommitOutcome, CommitStage, Work } from "./stages/commit.ts";
 import type { DecodedDelivery, WorkRecord } from "./stages/decode.ts";
+import type { EventTimes, TimedRecord } from "./stages/event-time.ts";
 import type { FailStage, RecordFailure } from "./stages/fail.ts";
 import type { Handled, HandleStage } from "./stages/handle.ts";
+import type { LateStage } from "./stages/late.ts";
 import {
   errorTypeOf,
   LEASE_LOST,
@@ -48,11 +51,15 @@ export interface Stages {
   readonly decode: (inFlight: InFlightDelivery) => DecodedDelivery;
   /** Names the group of the pool in which a record waits for its turn. */
   readonly groupOf: (record: WorkRecord, inFlight: InFlightDelivery) => string;
+  /** Finds the event time and the partition of a record. */
+  readonly times: EventTimes;
   readonly claim: ClaimStage;
   readonly handle: HandleStage;
   readonly commit: CommitStage;
   readonly fail: FailStage;
   readonly watermark: WatermarkTracker;
+  /** Holds records that are too late, or sends them elsewhere. */
+  readonly late: LateStage;
   readonly tally: Tally;
   readonly clock: Clock;
   readonly random: Random;
@@ -102,7 +109,13 @@ export function runDelivery(
 }
 
 /** Where claim, handle and commit brought a record: to its outcome, or to the fail stage. */
-type Progress = RecordOutcome | RecordFailure;
+type Progress = RecordOutcome | RecordFailure | HeldBefore;
+
+/** The record is parked because it was too late. */
+interface HeldBefore {
+  readonly kind: "held";
+  readonly fence: Fence;
+}
 
 /** Takes one record through claim, handle and commit, and through fail if one of them fails. */
 async function runRecord(
@@ -111,12 +124,26 @@ async function runRecord(
   inFlight: InFlightDelivery,
 ): Promise<RecordOutcome> {
   if (!inFlight.alive()) return LEASE_LOST;
+  const timing = stages.times.resolve(record, inFlight);
+  const timed = timing instanceof Promise ? await timing : timing;
+  stages.watermark.begin(timed, inFlight);
+  const outcome = await runTimed(stages, timed, inFlight);
+  stages.watermark.end(timed, outcome);
+  return outcome;
+}
+
+async function runTimed(
+  stages: Stages,
+  timed: TimedRecord,
+  inFlight: InFlightDelivery,
+): Promise<RecordOutcome> {
+  const { record } = timed;
   const requestedAt = stages.clock.now();
   const claimed = await stages.claim.claim(record, inFlight);
   if (claimed.kind !== "unavailable") stages.tally.stage("claim", requestedAt);
   const progress =
     claimed.kind === "claimed"
-      ? await runClaimed(stages, record, claimed, inFlight)
+      ? await runClaimed(stages, timed, claimed, inFlight)
       : afterRefusal(stages, claimed);
   let outcome: RecordOutcome;
   switch (progress.kind) {
@@ -124,6 +151,9 @@ async function runRecord(
     case "later":
     case "lost":
       outcome = progress;
+      break;
+    case "held":
+      outcome = await againHeld(stages, record, progress.fence, inFlight);
       break;
     case "failed":
     case "exhausted":
@@ -143,28 +173,57 @@ async function runRecord(
   return outcome;
 }
 
+/** A delivery of a held record; a ledger that does not answer returns it (P3). */
+async function againHeld(
+  stages: Stages,
+  record: WorkRecord,
+  fence: Fence,
+  inFlight: InFlightDelivery,
+): Promise<RecordOutcome> {
+  try {
+    return await stages.late.again(record, fence, inFlight);
+  } catch (error) {
+    return stages.fail.fail(record, { kind: "unavailable", error }, inFlight);
+  }
+}
+
 /** Takes a claimed record through handle and commit. */
 async function runClaimed(
   stages: Stages,
-  record: WorkRecord,
+  timed: TimedRecord,
   claim: Claim,
   inFlight: InFlightDelivery,
 ): Promise<Progress> {
-  const { clock, commit, tally } = stages;
+  const { clock, commit, late, tally, watermark } = stages;
+  const { record, failure } = timed;
   if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
   try {
-    const decision = stages.watermark.decide(record, inFlight);
-    const handled = await stages.handle.handle(record, claim, decision.lane, inFlight);
+    watermark.observe(timed);
+    if (failure !== null) {
+      return { kind: "failed", stage: "handle", claim, error: failure.error, secrets: [] };
+    }
+    const { lane } = claim.input;
+    watermark.decided(lane, claim.attempt);
+    if (late.routes(lane)) {
+      const beforePark = () => stages.claim.stopRenewal(record, claim, inFlight); // P5
+      const routed = await late.route(record, claim, inFlight, beforePark);
+      if (routed !== null) return routed;
+    }
+    const handled = await stages.handle.handle(record, claim, lane, inFlight);
     tally.stage("handle", claim.startedAt);
     if (handled.kind !== "handled" && handled.kind !== "dropped")
       return afterHandle(handled, claim);
     const handledAt = clock.now();
-    const prepared = await commit.prepare(record, claim, workOf(handled, decision), inFlight);
+    const prepared = await commit.prepare(record, claim, workOf(handled), inFlight);
     if (prepared.kind === "prepared") stages.claim.stopRenewal(record, claim, inFlight); // P5
     const committed =
       prepared.kind === "prepared" ? await commit.commit(prepared, claim, inFlight) : prepared;
     tally.stage("commit", handledAt);
     const progress = afterCommit(stages, committed, claim);
+    if (committed.kind === "committed" && handled.kind === "handled") {
+      const { badRows: bad } = handled;
+      tally.committed(record, inFlight, { since: claim.startedAt, rows: rowsOf(handled), bad });
+    }
     const dropped = handled.kind === "dropped" && progress.kind === "done";
     return dropped ? { kind: "done", how: "dropped" } : progress;
   } catch (error) {
@@ -172,12 +231,17 @@ async function runClaimed(
   }
 }
 
-function workOf(
-  handled: Extract<Handled, { kind: "handled" | "dropped" }>,
-  decision: LaneDecision,
-): Work {
-  if (handled.kind === "dropped") return { effects: [], secrets: [], decision };
-  return { effects: handled.effects, secrets: handled.secrets, decision };
+/** Effects of a record, in memory or staged. */
+function rowsOf({ effects, stage }: Extract<Handled, { kind: "handled" }>): number {
+  return [...(stage?.counts.values() ?? [])].reduce((sum, count) => sum + count, effects.length);
+}
+
+function workOf(handled: Extract<Handled, { kind: "handled" | "dropped" }>): Work {
+  if (handled.kind === "dropped") {
+    return { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
+  }
+  const { effects, stage, digest, badRows, secrets } = handled;
+  return { effects, stage, digest, badRows, secrets };
 }
 
 function afterHandle(
@@ -232,7 +296,9 @@ function afterRefusal(
       return { kind: "later", delayMs, why: "busy", blames: "record" };
     }
     case "parked":
-      return { kind: "parked", fence: refusal.fence };
+      return isHeldFailure(refusal.failure)
+        ? { kind: "held", fence: refusal.fence }
+        : { kind: "parked", fence: refusal.fence };
     case "unavailable":
       return refusal;
     default:

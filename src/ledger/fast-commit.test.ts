@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { ANY_INPUT } from "../../test/support/stores/any-input.ts";
 import { addMs, epochMs, seconds } from "../core/units.ts";
 import type { RecordState } from "../ports/record.ts";
 import { fastCommit } from "./fast-commit.ts";
@@ -36,8 +37,9 @@ test("a fast commit writes the same as the transition", () => {
         expiresAt: addMs(T0, retentionMs),
         leaseUntil: now,
       };
-      const input = { key, record, object: null, sequencer: null, now, retentionMs };
-      const step = stepCall(input, item.call);
+      const at = { now, expiry: now };
+      const from = { key, record, storedInput: ANY_INPUT, object: null, sequencer: null };
+      const step = stepCall({ ...from, ...at, retentionMs }, item.call);
       if (step.record === null)
         throw new Error("the transition rejected the commit of a held claim");
       const { digest, detail } = toColumns(step.record);

@@ -64,8 +64,8 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
       const { owner, leaseMs } = lease;
       checkLease(leaseMs, owner);
       return await batch<ClaimRequest, ClaimResult>(scope, requests, (request) => {
-        const { key, receivedAt, object = null, note = null } = request;
-        const call = { call: "claim", owner, leaseMs, receivedAt } as const;
+        const { key, receivedAt, input, object = null, note = null } = request;
+        const call = { call: "claim", owner, leaseMs, receivedAt, input } as const;
         return { ...itemOf(key, object, call), note };
       });
     },
@@ -82,13 +82,14 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
       }),
     commitDirect: (scope: LedgerScope, commits: readonly DirectCommit[]) =>
       batch<DirectCommit, DirectResult>(scope, commits, (commit) => {
-        const { key, owner, receivedAt, startedAt, digest, effects = null } = commit;
+        const { key, owner, receivedAt, startedAt, input, digest, effects = null } = commit;
         const { object = null, writes } = commit;
         const call = {
           call: "commit-direct",
           owner,
           receivedAt,
           startedAt,
+          input,
           digest,
           effects,
         } as const;
@@ -96,9 +97,9 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
       }),
     fail: (scope: LedgerScope, attempts: readonly FailedAttempt[]) =>
       batch<FailedAttempt, FailResult>(scope, attempts, (attempt) => {
-        const { key, fence, owner, receivedAt, permanent, failure, note = null } = attempt;
-        const call = { call: "fail", fence, owner, receivedAt, permanent, failure } as const;
-        return { ...itemOf(key, null, call), note };
+        const { key, fence, owner, receivedAt, input, permanent, failure, note = null } = attempt;
+        const common = { owner, receivedAt, input, permanent, failure };
+        return { ...itemOf(key, null, { call: "fail", fence, ...common }), note };
       }),
     release: (scope: LedgerScope, held: readonly HeldRecord[]) =>
       batch<HeldRecord, ReleaseResult>(scope, held, ({ key, fence }) =>

@@ -21,7 +21,8 @@ const anyNotesOfOne = () =>
   );
 const addAll = (notes: readonly NoteInput[], stored: StoredNote | null = null) =>
   notes.reduce<StoredNote | null>(
-    (previous, note) => mergeNote(previous, note, { now: epochMs(0), retentionMs }),
+    (previous, note) =>
+      mergeNote(previous, note, { now: epochMs(0), expiry: epochMs(0), retentionMs }),
     stored,
   );
 
@@ -70,7 +71,7 @@ test("an expired note is ignored, and every addition extends the note (N2)", () 
       const now = epochMs(ms % (retentionMs * 2));
       const [added] = notes;
       if (added === undefined || stored === null) return;
-      const merged = mergeNote(stored, added, { now, retentionMs });
+      const merged = mergeNote(stored, added, { now, expiry: now, retentionMs });
       const alive = now < retentionMs;
       expect(liveNote(stored, now)).toBe(alive ? stored : null);
       expect(noteOf(merged)).toEqual(alive ? sumNotes(noteOf(stored), added) : added);

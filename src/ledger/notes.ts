@@ -3,17 +3,23 @@
 //   N1. One rule for every kind and every store: counts add up; instant and body are replaced if
 //       and only if the addition is not older than the stored note.
 //   N2. An expired note is an absent one, whether or not its row still exists. Every addition
-//       extends a note by another retention.
+//       extends a note by another retention. A held note does not expire: it is the only copy of
+//       a message.
 //   N3. Adding notes one by one or folded beforehand has the same result, so a store sees each name
 //       at most once per batch.
 
 import type { DurationMs, EpochMs } from "../core/units.ts";
-import { addMs } from "../core/units.ts";
+import { addMs, days } from "../core/units.ts";
 import type { Note, NoteInput, NoteKind } from "../ports/ledger.ts";
+import type { LedgerInstant } from "./store-time.ts";
 
 export const NOTE_KINDS = [
   "dossier",
   "duplicates",
+  "halted",
+  "held",
+  "partitions",
+  "quarantined",
   "tried",
   "watermark",
 ] as const satisfies readonly NoteKind[];
@@ -34,16 +40,27 @@ export function sumNotes(previous: NoteInput, added: NoteInput): NoteInput {
 export function mergeNote(
   stored: StoredNote | null,
   added: NoteInput,
-  time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
+  time: LedgerInstant & { readonly retentionMs: DurationMs },
 ): StoredNote {
-  const previous = liveNote(stored, time.now);
+  const previous = liveNote(stored, time.expiry);
   const { kind, name, at, count, body } = previous === null ? added : sumNotes(previous, added);
-  return { kind, name, at, count, body, expiresAt: addMs(time.now, time.retentionMs) }; // N2
+  return { kind, name, at, count, body, expiresAt: noteExpiry(kind, time) };
 }
 
-/** The note as of `now`, or null if it is missing or expired (N2). */
-export function liveNote(stored: StoredNote | null, now: EpochMs): StoredNote | null {
-  return stored !== null && stored.expiresAt > now ? stored : null;
+/** As good as never, and still an instant that every store can save. */
+const HELD_MS: DurationMs = days(36_500);
+
+/** When a note expires that is added now (N2). */
+export function noteExpiry(
+  kind: NoteKind,
+  { now, retentionMs }: { readonly now: EpochMs; readonly retentionMs: DurationMs },
+): EpochMs {
+  return addMs(now, kind === "held" ? HELD_MS : retentionMs);
+}
+
+/** The note as of `expiry`, or null if it is missing or expired (N2). */
+export function liveNote(stored: StoredNote | null, expiry: EpochMs): StoredNote | null {
+  return stored !== null && stored.expiresAt > expiry ? stored : null;
 }
 
 /** A note as readers get it. */

@@ -14,7 +14,7 @@ import type {
   ReopenResult,
 } from "../ports/ledger.ts";
 import type { Fence } from "../ports/record.ts";
-import { liveObject, liveRecord } from "./record-state.ts";
+import { isLeaseLive, liveObject, liveRecord } from "./record-state.ts";
 import type {
   ClaimEvent,
   CommitEvent,
@@ -62,10 +62,10 @@ export function stepCall(input: TransitionInput, call: RecordCall): Transition<R
 function assertStep(
   input: TransitionInput,
   call: RecordCall,
-  { record, object, entries }: Transition<RecordResult>,
+  { record, input: saved, object, entries }: Transition<RecordResult>,
 ): void {
-  const { now } = input;
-  const applied = object === null ? null : liveObject(input.object, now);
+  const { now, expiry } = input;
+  const applied = object === null ? null : liveObject(input.object, expiry);
   if (object !== null && applied !== null) {
     const order = compareSequencers(object.sequencer, applied.sequencer);
     assert(order >= 0, "the sequencer of an object never goes back"); // S5 of record-transitions.ts
@@ -74,12 +74,17 @@ function assertStep(
     assert(entries.length === 0, "a rejected call logs nothing"); // S1 of record-transitions.ts
     return;
   }
+  assert(saved !== null, "a record is saved with its input"); // L6 of ledger.ts
   assert(record.attempts >= 0, "attempts are never negative"); // R4 of record-state.ts
-  const before = liveRecord(input.record, now);
+  const before = liveRecord(input.record, expiry);
   if (before.kind === "absent") return;
+  if (before.kind !== "committed") {
+    const same = saved.lane.lane === input.storedInput?.lane.lane;
+    assert(same, "a lane is decided once"); // I1 of record-input.ts
+  }
   assert(record.fence >= before.fence, "a fence never goes back"); // R2 of record-state.ts
   if (record.fence > before.fence) {
-    const isHeld = before.kind === "claimed" && before.leaseUntil > now;
+    const isHeld = before.kind === "claimed" && isLeaseLive(before.leaseUntil, now);
     assert(!isHeld, "a live claim is not taken over"); // S2 of record-transitions.ts
   } else if ("fence" in call) {
     assert(call.fence === before.fence, "only the newest fence writes"); // S3 of record-transitions.ts

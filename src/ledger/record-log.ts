@@ -73,8 +73,8 @@ export function appendToLog(log: string, added: string): string {
 export function grownLog(
   stored: { readonly record: RecordState; readonly log: string } | null | undefined,
   entries: readonly LogEntry[],
-  now: EpochMs,
+  expiry: EpochMs,
 ): string {
-  const live = stored != null && liveRecord(stored.record, now).kind !== "absent";
+  const live = stored != null && liveRecord(stored.record, expiry).kind !== "absent";
   return appendToLog(live ? stored.log : "", encodeEntries(entries));
 }

@@ -13,9 +13,11 @@
 //       the record. Sinks keep rows for longer and can always compare fences.
 //   R3. An expired record is an absent one, whether or not its row still exists.
 //   R4. Attempts count claims that were not released, so that a crash counts like a failure.
+//   R5. A lease that ends later than the longest lease from now is not believed: its holder's clock
+//       is wrong, or ours. The fence makes taking it over safe.
 
 import type { DurationMs, EpochMs } from "../core/units.ts";
-import { days, hours } from "../core/units.ts";
+import { addMs, days, hours } from "../core/units.ts";
 import type { AbsentRecord, Fence, ObjectState, RecordKey, RecordState } from "../ports/record.ts";
 
 export function asRecordKey(value: string): RecordKey {
@@ -28,14 +30,19 @@ export function fenceOf(value: number): Fence {
 
 export const ABSENT: AbsentRecord = { kind: "absent" };
 
-/** The state as of `now`; an expired record is absent (R3). */
-export function liveRecord(record: RecordState, now: EpochMs): RecordState {
-  return record.kind === "absent" || record.expiresAt > now ? record : ABSENT;
+/** The state as of `expiry`; an expired record is absent (R3). */
+export function liveRecord(record: RecordState, expiry: EpochMs): RecordState {
+  return record.kind === "absent" || record.expiresAt > expiry ? record : ABSENT;
 }
 
-/** The object's state as of `now`, or null if it is missing or expired (R3). */
-export function liveObject(object: ObjectState | null, now: EpochMs): ObjectState | null {
-  return object !== null && object.expiresAt > now ? object : null;
+/** The object's state as of `expiry`, or null if it is missing or expired (R3). */
+export function liveObject(object: ObjectState | null, expiry: EpochMs): ObjectState | null {
+  return object !== null && object.expiresAt > expiry ? object : null;
+}
+
+/** Whether a lease holds at `now` (R5). */
+export function isLeaseLive(leaseUntil: EpochMs, now: EpochMs): boolean {
+  return leaseUntil > now && leaseUntil <= addMs(now, LEASE_MS_MAX);
 }
 
 /** The longest lease: SQS does not hide a message for longer. */

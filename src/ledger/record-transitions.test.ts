@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { anyInput } from "../../test/support/stores/any-input.ts";
 import { compareSequencers } from "../core/events/sequencer.ts";
 import type { EpochMs } from "../core/units.ts";
 import { addMs, durationMs, epochMs } from "../core/units.ts";
-import type { Fence, LogEntry, ObjectState, RecordState } from "../ports/record.ts";
+import type { Fence, LogEntry, ObjectState, RecordInput, RecordState } from "../ports/record.ts";
 import type { RecordCall, RecordResult } from "./record-call.ts";
 import { stepCall } from "./record-call.ts";
 import { decodeEntries, encodeEntries } from "./record-log.ts";
@@ -21,6 +22,7 @@ interface Move {
   readonly permanent: boolean;
   readonly direct: boolean;
   readonly sequencer: string | null;
+  readonly lane: "live" | "late";
 }
 
 const anyMove = (): fc.Arbitrary<Move> =>
@@ -43,12 +45,15 @@ const anyMove = (): fc.Arbitrary<Move> =>
     permanent: fc.boolean(),
     direct: fc.boolean(),
     sequencer: fc.option(fc.constantFrom("01", "02", "03"), { nil: null }),
+    lane: fc.constantFrom("live", "late"),
   });
 
 function callOf(move: Move, fences: readonly Fence[], now: EpochMs): RecordCall {
   const fence = fences.at(-1 - move.fencesBack) ?? fenceOf(1);
   const leaseMs = durationMs(move.leaseMs);
-  const common = { owner: "w", receivedAt: now };
+  const lane = { lane: move.lane, watermark: null };
+  const input = anyInput({ lane, eventTime: now, messageId: `message at ${now}` });
+  const common = { owner: "w", receivedAt: now, input };
   switch (move.call) {
     case "claim":
       return { call: "claim", ...common, leaseMs };
@@ -80,6 +85,8 @@ interface Moment {
   readonly before: RecordState;
   readonly after: RecordState;
   readonly objectChanged: boolean;
+  readonly inputBefore: RecordInput | null;
+  readonly inputAfter: RecordInput | null;
   readonly call: RecordCall;
   readonly result: RecordResult;
   readonly entries: readonly LogEntry[];
@@ -90,20 +97,24 @@ function live(moves: readonly Move[]): Moment[] {
   let now = T0;
   let record: RecordState = ABSENT;
   let object: ObjectState | null = null;
+  let storedInput: RecordInput | null = null;
   const fences: Fence[] = [];
   return moves.map((move) => {
     now = addMs(now, durationMs(move.waitMs));
     const call = callOf(move, fences, now);
     const before = record;
     const { sequencer } = move;
-    const input = { key: asRecordKey("k"), record, object, sequencer, now };
-    const step = stepCall({ ...input, retentionMs: RETENTION_MS_MIN }, call);
+    const inputBefore = storedInput;
+    const input = { key: asRecordKey("k"), record, storedInput, object, sequencer };
+    const step = stepCall({ ...input, now, expiry: now, retentionMs: RETENTION_MS_MIN }, call);
     const { result, entries } = step;
     record = step.record ?? record;
+    storedInput = step.input ?? storedInput;
     object = step.object ?? object;
     if ("fence" in result && result.kind !== "duplicate") fences.push(result.fence);
     const objectChanged = step.object !== null;
-    return { now, before, after: record, objectChanged, call, result, entries };
+    const inputs = { inputBefore, inputAfter: storedInput };
+    return { now, before, after: record, objectChanged, ...inputs, call, result, entries };
   });
 }
 
@@ -175,6 +186,32 @@ describe("record transitions", () => {
       const names = entries.map(({ fence, seq }) => `${fence}/${seq}`);
       expect(new Set(names).size).toBe(names.length);
       expect(decodeEntries(encodeEntries(entries))).toEqual(entries);
+    });
+  });
+
+  test("an event is recorded once, and its lane is never decided again (S6, I1)", () => {
+    holds((moments) => {
+      for (const { now, call, result, before, inputBefore, inputAfter } of moments) {
+        const from = liveRecord(before, now);
+        if (result.kind === "claimed") expect(result.lane).toEqual(inputAfter?.lane);
+        if (from.kind === "absent" || from.kind === "committed" || inputAfter === inputBefore) {
+          continue;
+        }
+        expect(inputAfter?.lane).toEqual(inputBefore?.lane);
+        expect(inputAfter?.eventTime).toBe(inputBefore?.eventTime);
+        if (call.call === "claim") expect(inputAfter?.messageId).toBe(call.input.messageId); // I2
+      }
+    });
+  });
+
+  test("a direct commit that ran in another lane than the recorded one is busy (S6)", () => {
+    holds((moments) => {
+      for (const { now, call, result, before, inputBefore } of moments) {
+        if (call.call !== "commit-direct" || result.kind !== "committed") continue;
+        const from = liveRecord(before, now);
+        if (from.kind === "absent" || from.kind === "committed") continue;
+        expect(call.input.lane.lane).toBe(inputBefore?.lane.lane);
+      }
     });
   });
 

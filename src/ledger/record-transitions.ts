@@ -10,6 +10,9 @@
 //   S5. Effects of an object are applied in the order of sequencers; an older event is stale
 //       permanently. An object state that comes back (PUT A, PUT B, PUT A) is processed again; an
 //       object that is merely put again is a duplicate, which advances the sequencer.
+//   S6. A record is processed in its recorded lane. A claim returns that lane. A direct commit ran
+//       in the lane that its caller decided; if another one is recorded by now, it is busy, and its
+//       delivery comes back to be claimed.
 
 import { compareSequencers } from "../core/events/sequencer.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
@@ -32,21 +35,27 @@ import type {
   Fence,
   LogEntry,
   ObjectState,
+  RecordInput,
   RecordKey,
   RecordState,
   StoredRecord,
 } from "../ports/record.ts";
+import { attemptInput } from "./record-input.ts";
 import { logEntry } from "./record-log.ts";
-import { fenceOf, liveObject, liveRecord } from "./record-state.ts";
+import { fenceOf, isLeaseLive, liveObject, liveRecord } from "./record-state.ts";
 
 /** The input of a transition: the record, its object, and the time. */
 export interface TransitionInput {
   readonly key: RecordKey;
   readonly record: RecordState;
+  /** The stored input of the record; null if it is absent. */
+  readonly storedInput: RecordInput | null;
   /** The object's state, or null; used only if `sequencer` is given. */
   readonly object: ObjectState | null;
   readonly sequencer: string | null;
   readonly now: EpochMs;
+  /** What expires at this instant or earlier has expired; not later than `now`. */
+  readonly expiry: EpochMs;
   readonly retentionMs: DurationMs;
 }
 
@@ -54,6 +63,8 @@ export interface TransitionInput {
 export interface Transition<R> {
   readonly result: R;
   readonly record: StoredRecord | null;
+  /** Saved with the record; null if and only if `record` is. */
+  readonly input: RecordInput | null;
   readonly object: ObjectState | null;
   readonly entries: readonly LogEntry[];
 }
@@ -61,7 +72,7 @@ export interface Transition<R> {
 const FENCED: Transition<Fenced> = refuse({ kind: "fenced" });
 
 function refuse<R>(result: R): Transition<R> {
-  return { result, record: null, object: null, entries: [] }; // S1
+  return { result, record: null, input: null, object: null, entries: [] }; // S1
 }
 
 /** The fence of the next claim (R2). */
@@ -73,9 +84,9 @@ export function nextFence(record: RecordState, now: EpochMs): Fence {
 function startAttempt(
   input: TransitionInput,
 ): { from: RecordState } | { refusal: Transition<ClaimRefusal> } {
-  const { key, sequencer, now, retentionMs } = input;
-  const from = liveRecord(input.record, now);
-  const object = sequencer === null ? null : liveObject(input.object, now);
+  const { key, sequencer, now, expiry, retentionMs } = input;
+  const from = liveRecord(input.record, expiry);
+  const object = sequencer === null ? null : liveObject(input.object, expiry);
   const order = object === null ? 0 : compareSequencers(sequencer ?? "", object.sequencer);
   if (from.kind === "committed") {
     if (object !== null && sequencer !== null && order > 0) {
@@ -95,7 +106,7 @@ function startAttempt(
     const { kind, fence, attempts, failure } = from;
     return { refusal: refuse({ kind, fence, attempts, failure }) };
   }
-  if (from.kind === "claimed" && from.leaseUntil > now) {
+  if (from.kind === "claimed" && isLeaseLive(from.leaseUntil, now)) {
     return { refusal: refuse({ kind: "busy", until: from.leaseUntil, owner: from.owner }) }; // S2
   }
   return { from };
@@ -116,6 +127,7 @@ export interface ClaimEvent {
   readonly owner: string;
   readonly leaseMs: DurationMs;
   readonly receivedAt: EpochMs;
+  readonly input: RecordInput;
 }
 
 export function stepClaim(input: TransitionInput, event: ClaimEvent): Transition<ClaimResult> {
@@ -126,9 +138,11 @@ export function stepClaim(input: TransitionInput, event: ClaimEvent): Transition
   const attempt = previousAttempts(start.from) + 1; // R4
   const leaseUntil = addMs(input.now, event.leaseMs);
   const common = commonFields(input, start.from, fence, attempt);
+  const stored = attemptInput(start.from, input.storedInput, event.input);
   return {
-    result: { kind: "claimed", fence, attempt, leaseUntil },
+    result: { kind: "claimed", fence, attempt, leaseUntil, lane: stored.lane }, // S6
     record: { kind: "claimed", ...common, owner, leaseUntil },
+    input: stored,
     object: null,
     entries: [
       logEntry("received", fence, event.receivedAt),
@@ -146,13 +160,14 @@ export function stepRenew(
   input: TransitionInput,
   event: { readonly fence: Fence; readonly leaseMs: DurationMs },
 ): Transition<RenewResult> {
-  const held = heldClaim(liveRecord(input.record, input.now), event.fence);
+  const held = heldClaim(liveRecord(input.record, input.expiry), event.fence);
   if (held === null) return FENCED;
   const leaseUntil = addMs(input.now, event.leaseMs);
   const common = commonFields(input, held, held.fence, held.attempts);
   const { kind, owner } = held;
   const record: ClaimedRecord = { kind, ...common, owner, leaseUntil };
-  return { result: { kind: "renewed", leaseUntil }, record, object: null, entries: [] };
+  const result = { kind: "renewed", leaseUntil } as const;
+  return { result, record, input: input.storedInput, object: null, entries: [] };
 }
 
 export interface CommitEvent {
@@ -162,14 +177,14 @@ export interface CommitEvent {
 }
 
 export function stepCommit(input: TransitionInput, event: CommitEvent): Transition<CommitResult> {
-  const { key, sequencer, now, retentionMs } = input;
-  const record = liveRecord(input.record, now);
+  const { key, sequencer, now, expiry, retentionMs } = input;
+  const record = liveRecord(input.record, expiry);
   if (record.kind === "committed" && record.fence === event.fence) {
     return refuse({ kind: record.superseded ? "superseded" : "committed" }); // S4
   }
   const held = heldClaim(record, event.fence);
   if (held === null) return FENCED;
-  const object = sequencer === null ? null : liveObject(input.object, now);
+  const object = sequencer === null ? null : liveObject(input.object, expiry);
   const superseded =
     object !== null && sequencer !== null && compareSequencers(sequencer, object.sequencer) < 0;
   const common = commonFields(input, held, held.fence, held.attempts);
@@ -178,6 +193,7 @@ export function stepCommit(input: TransitionInput, event: CommitEvent): Transiti
   return {
     result: { kind: superseded ? "superseded" : "committed" },
     record: { kind: "committed", ...common, digest, effects, superseded },
+    input: input.storedInput,
     // S5
     object: superseded || sequencer === null ? null : { sequencer, appliedKey: key, expiresAt },
     entries: [logEntry(superseded ? "superseded" : "succeeded", held.fence, now)],
@@ -188,6 +204,7 @@ export interface DirectCommitEvent {
   readonly owner: string;
   readonly receivedAt: EpochMs;
   readonly startedAt: EpochMs;
+  readonly input: RecordInput;
   readonly digest: string;
   readonly effects: string | null;
 }
@@ -201,6 +218,10 @@ export function stepCommitDirect(
   if ("refusal" in start) return start.refusal;
   const { key, sequencer, now } = input;
   const { owner, receivedAt, startedAt, digest, effects } = event;
+  const stored = attemptInput(start.from, input.storedInput, event.input);
+  if (stored.lane.lane !== event.input.lane.lane) {
+    return refuse({ kind: "busy", until: now, owner }); // S6
+  }
   const fence = nextFence(start.from, now);
   const common = commonFields(input, start.from, fence, previousAttempts(start.from) + 1);
   const record: CommittedRecord = {
@@ -214,6 +235,7 @@ export function stepCommitDirect(
   return {
     result: { kind: "committed", fence },
     record,
+    input: stored,
     object: sequencer === null ? null : { sequencer, appliedKey: key, expiresAt },
     entries: [
       logEntry("received", fence, receivedAt),
@@ -228,6 +250,7 @@ export interface FailEvent {
   readonly fence: Fence | null;
   readonly owner: string;
   readonly receivedAt: EpochMs;
+  readonly input: RecordInput;
   readonly permanent: boolean;
   readonly failure: Failure;
 }
@@ -236,7 +259,7 @@ export function stepFail(input: TransitionInput, event: FailEvent): Transition<F
   const { now } = input;
   const { owner, failure, permanent } = event;
   const kind = permanent ? "parked" : "failed";
-  const record = liveRecord(input.record, now);
+  const record = liveRecord(input.record, input.expiry);
   if (event.fence === null) {
     const start = startAttempt(input);
     if ("refusal" in start) return FENCED;
@@ -249,7 +272,9 @@ export function stepFail(input: TransitionInput, event: FailEvent): Transition<F
       logEntry("failed", fence, now, { failure }),
     ];
     const saved = { kind, ...common, failure } as const;
-    return { result: { kind, fence, attempts }, record: saved, object: null, entries };
+    const stored = attemptInput(start.from, input.storedInput, event.input);
+    const result = { kind, fence, attempts } as const;
+    return { result, record: saved, input: stored, object: null, entries };
   }
   const { fence } = event;
   if ((record.kind === "failed" || record.kind === "parked") && record.fence === fence) {
@@ -260,7 +285,8 @@ export function stepFail(input: TransitionInput, event: FailEvent): Transition<F
   const { attempts } = held;
   const saved = { kind, ...commonFields(input, held, fence, attempts), failure } as const;
   const entries = [logEntry("failed", fence, now, { failure })];
-  return { result: { kind, fence, attempts }, record: saved, object: null, entries };
+  const result = { kind, fence, attempts } as const;
+  return { result, record: saved, input: input.storedInput, object: null, entries };
 }
 
 /** Undoes a claim, except for its fence. */
@@ -268,7 +294,7 @@ export function stepRelease(
   input: TransitionInput,
   event: { readonly fence: Fence },
 ): Transition<ReleaseResult> {
-  const record = liveRecord(input.record, input.now);
+  const record = liveRecord(input.record, input.expiry);
   if (record.kind === "released" && record.fence === event.fence)
     return refuse({ kind: "released" });
   const held = heldClaim(record, event.fence);
@@ -278,6 +304,7 @@ export function stepRelease(
   return {
     result: { kind: "released" },
     record: { kind: "released", ...common },
+    input: input.storedInput,
     object: null,
     entries,
   };
@@ -285,13 +312,14 @@ export function stepRelease(
 
 /** Makes a parked record claimable again, starting from its first attempt. */
 export function stepReopen(input: TransitionInput): Transition<ReopenResult> {
-  const record = liveRecord(input.record, input.now);
+  const record = liveRecord(input.record, input.expiry);
   if (record.kind !== "parked") return refuse({ kind: "unchanged" });
   const common = commonFields(input, record, record.fence, 0);
   const entries = [logEntry("reopened", record.fence, input.now)];
   return {
     result: { kind: "reopened" },
     record: { kind: "released", ...common },
+    input: input.storedInput,
     object: null,
     entries,
   };

@@ -16,6 +16,8 @@ const BUSY: ReadonlySet<string> = new Set([
   SQL_IDLE_IN_TRANSACTION,
 ]);
 
+/** A row violates a unique index. */
+export const SQL_UNIQUE = "23505";
 export const SQL_NO_PRIVILEGE = "42501";
 export const SQL_MISSING_TABLE = "42P01";
 
@@ -27,6 +29,12 @@ export function sqlState(error: unknown): string {
 
 export function lostTransaction(error: unknown): boolean {
   return LOST.has(sqlState(error));
+}
+
+/** Whether work met a lock, or lost its own because the process was frozen: the server is up. */
+export function isSqlLocked(error: unknown): boolean {
+  const state = sqlState(error);
+  return state === SQL_LOCK_NOT_GRANTED || state === SQL_IDLE_IN_TRANSACTION;
 }
 
 /** Whether work was ended by a server that is up: it may succeed if it is repeated soon. */

@@ -38,9 +38,13 @@ export function isBusy(error: unknown): boolean {
   return sqliteCode(error) === BUSY;
 }
 
+/** Errors of the operating system for a write without space: full disk, full quota. */
+const FULL_CODES = new Set(["ENOSPC", "EDQUOT"]);
+
 /** The disk had no space for a write. No sync failed, so what was synced before is still there. */
 export function isFull(error: unknown): boolean {
-  return sqliteCode(error) === FULL;
+  if (sqliteCode(error) !== null) return sqliteCode(error) === FULL;
+  return error instanceof Error && "code" in error && FULL_CODES.has(String(error.code));
 }
 
 export function cannotOpen(error: unknown): boolean {

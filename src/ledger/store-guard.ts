@@ -36,3 +36,16 @@ export function createStoreGuard({ name, faultOf, release }: GuardedStore): Stor
     },
   };
 }
+
+/** Waits for the last step of opening; if it fails, nothing stays open. */
+export async function openedOrClosed(
+  step: Promise<void>,
+  close: () => Promise<void>,
+): Promise<void> {
+  try {
+    await step;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

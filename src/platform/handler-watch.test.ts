@@ -1,11 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { createConnection } from "node:net";
 import { expect, test } from "vitest";
 import {
   type HandlerWorld,
   installHandlerWatch,
   type OutsideRequest,
-  SocketRefused,
   watchHandler,
 } from "./handler-watch.ts";
 
@@ -127,13 +125,6 @@ test("an aborted fetch is not sent to the world", async () => {
   const calling = watching(world, () => fetch("https://shop.example/orders", { signal }));
   await expect(calling).rejects.toThrow("the lease is lost");
   expect(requests).toEqual([]);
-});
-
-test("sockets are refused (W2)", async () => {
-  const { world, used } = createHandlerWorld();
-  const opening = watching(world, () => createConnection(9, "127.0.0.1"));
-  await expect(opening).rejects.toBeInstanceOf(SocketRefused);
-  expect(used).toEqual(["socket: a socket"]);
 });
 
 test("cleared timers do not fire", async () => {

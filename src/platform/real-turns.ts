@@ -1,4 +1,4 @@
-// Real turns: waits until all work in progress in this process has settled, for simulated worlds
+// Real turns: waits until all work in progress in this process has ended, for simulated worlds
 // with virtual time.
 
 import { systemTurn } from "./system-turn.ts";

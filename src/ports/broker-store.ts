@@ -5,6 +5,9 @@
 //   S3. One process at a time: opening a folder that is in use fails with TG_STORE_LOCKED.
 //   S4. Overlapping commits run in the order in which they were started. If one rejects, all later
 //       ones reject too.
+//   S5. A commit that rejects with TG_STORE_FULL was not written. From then on `space.full` is true,
+//       and the store has a reserve of disk space for commits that free more than they need. The
+//       caller starts no others until `regain` resolves to true.
 
 import type {
   Change,
@@ -27,6 +30,14 @@ export interface StoreSnapshot {
   readonly messages: Iterable<MessageHead>;
 }
 
+/** Disk space, for stores that can run out of it (S5). */
+export interface StoreSpace {
+  /** Whether the disk is full: only commits that free space may be started. */
+  readonly full: boolean;
+  /** Looks whether there is space again; resolves to whether the disk is no longer full. */
+  regain(): Promise<boolean>;
+}
+
 export interface BrokerStore {
   load(): StoreSnapshot;
   /**
@@ -40,5 +51,7 @@ export interface BrokerStore {
    * disk: millions of objects cost no memory, and no time at the start.
    */
   readonly objects: ObjectReads;
+  /** Undefined for a store without a disk. */
+  readonly space?: StoreSpace | undefined;
   close(): Promise<void>;
 }

@@ -7,30 +7,41 @@
 //   L2. A call is durable when it resolves. A call that fails with TG_LEDGER_UNAVAILABLE may or may
 //       not have been written, each record completely or not at all; repeating it is safe (S4 of
 //       record-transitions.ts).
-//   L3. Leases depend on the callers' clocks. A wrong clock can cause duplicate work, never a
-//       duplicate commit: commits depend on fences.
+//   L3. Leases depend on clocks: the database server's, or the callers'. A wrong clock can cause
+//       duplicate work for the longest lease, never a duplicate commit: commits depend on fences.
+//       Nothing expires by a clock that leapt (ledger/store-time.ts).
 //   L4. A batch over LEDGER_BATCH_MAX or a value out of bounds is rejected with TG_VALUE_INVALID
 //       before anything is written.
 //   L5. Notes follow the rule of ledger/notes.ts. They are not fenced, and a call repeated after a
 //       lost response counts twice. Only a note that accompanies a failure or a claim is written
 //       exactly as often as that is.
+//   L6. The first claim, failure or commit of a record stores its input. What identifies the event
+//       (its object, source, event time, partition, lane) then stays; message, trace and run follow
+//       the latest attempt (ledger/record-input.ts).
+//   L7. Lists have one total order: the chosen value, then the record key. A record that is stored
+//       all the time is neither skipped nor listed twice, whatever is written between two pages.
 
 import type { SinkWrite } from "../core/sink-write.ts";
+import type { ClockLeap } from "../core/store-clock.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import type {
   Failure,
   Fence,
+  LaneDecision,
   LedgerScope,
   LogEntry,
   ObjectRef,
   ObjectState,
+  RecordInput,
   RecordKey,
   StoredRecord,
 } from "./record.ts";
+import type { SinkStore } from "./sink.ts";
 
 export interface ClaimRequest {
   readonly key: RecordKey;
   readonly receivedAt: EpochMs;
+  readonly input: RecordInput;
   readonly object?: ObjectRef;
   /** Added with the claim in one atomic write; not added if the claim is rejected. */
   readonly note?: NoteInput;
@@ -50,7 +61,7 @@ export interface HeldRecord {
 
 /** The outcome of a claimed record. */
 export interface Commit extends HeldRecord {
-  /** Digest of the result, returned to duplicates. */
+  /** Content hash of the effects, returned to duplicates. */
   readonly digest: string;
   readonly effects?: string;
   /** The object whose applied sequencer advances with this commit. */
@@ -65,6 +76,7 @@ export interface DirectCommit {
   readonly owner: string;
   readonly receivedAt: EpochMs;
   readonly startedAt: EpochMs;
+  readonly input: RecordInput;
   readonly digest: string;
   readonly effects?: string;
   readonly object?: ObjectRef;
@@ -72,7 +84,15 @@ export interface DirectCommit {
 }
 
 /** The purpose of a note; notes of different kinds are separate. */
-export type NoteKind = "dossier" | "duplicates" | "tried" | "watermark";
+export type NoteKind =
+  | "dossier"
+  | "duplicates"
+  | "halted"
+  | "held"
+  | "partitions"
+  | "quarantined"
+  | "tried"
+  | "watermark";
 
 /** An addition to the note with that kind and name. */
 export interface NoteInput {
@@ -102,6 +122,7 @@ export interface FailedAttempt {
   readonly fence: Fence | null;
   readonly owner: string;
   readonly receivedAt: EpochMs;
+  readonly input: RecordInput;
   /** True parks the record: no claim succeeds until it is reopened. */
   readonly permanent: boolean;
   readonly failure: Failure;
@@ -120,7 +141,7 @@ export interface Superseded {
 export type ClaimRefusal =
   /** Already committed: acknowledge the delivery. */
   | { readonly kind: "duplicate"; readonly fence: Fence; readonly digest: string }
-  /** Another worker holds the claim: return the delivery until then. */
+  /** Another worker holds the claim: return the delivery until then, by the caller's clock. */
   | { readonly kind: "busy"; readonly until: EpochMs; readonly owner: string }
   /** A newer event of the object was applied: acknowledge the delivery. */
   | { readonly kind: "stale"; readonly appliedSequencer: string }
@@ -139,6 +160,8 @@ export type ClaimResult =
       /** 1 for the first attempt. */
       readonly attempt: number;
       readonly leaseUntil: EpochMs;
+      /** The recorded lane: that of the request for a new record, else the first one. */
+      readonly lane: LaneDecision;
     }
   | ClaimRefusal;
 export type RenewResult = { readonly kind: "renewed"; readonly leaseUntil: EpochMs } | Fenced;
@@ -163,13 +186,83 @@ export interface ScopeStats extends LedgerScope {
 export interface RecordView {
   readonly key: RecordKey;
   readonly record: StoredRecord;
+  readonly input: RecordInput;
   /** Oldest first. */
   readonly entries: readonly LogEntry[];
+}
+
+/** A process life or a replay: what code ran, with which configuration, and what came of it. */
+export interface RunRow {
+  readonly id: string;
+  readonly kind: RunKind;
+  readonly startedAt: EpochMs;
+  /** Null while it runs, and forever if it crashed. */
+  readonly endedAt: EpochMs | null;
+  /** The latest heartbeat. */
+  readonly seenAt: EpochMs;
+  /** SHA-256 of the pipeline file and its local imports. */
+  readonly codeDigest: string;
+  /** SHA-256 of the effective settings, without secrets. */
+  readonly configDigest: string;
+  /** JSON: versions and platform. */
+  readonly environment: string;
+  /** JSON: what a replay was asked for. */
+  readonly parameters: string;
+  /** JSON: records by outcome. */
+  readonly counts: string;
+}
+
+export type RunKind = "live" | "replay" | "backfill";
+
+/** One page of a list. */
+export interface ListPage {
+  /** `next` of the previous page; null for the first page. */
+  readonly after: string | null;
+  readonly limit: number;
+}
+
+export interface RunPage {
+  readonly runs: readonly RunRow[];
+  /** Null after the last page. */
+  readonly next: string | null;
+}
+
+/** The value that orders a list of records and that `from` and `to` select by. */
+export type RecordOrder = "event-time" | "commit-time" | "object";
+
+export interface RecordQuery {
+  /**
+   * "commit-time" lists committed records only. "object" lists records with an object, by bucket
+   * and key; `from` and `to` then select by event time.
+   */
+  readonly by: RecordOrder;
+  readonly from?: EpochMs;
+  /** Exclusive. */
+  readonly to?: EpochMs;
+  /** Only records of objects in this bucket. */
+  readonly bucket?: string;
+  /** Only records of objects whose key starts with it; needs `bucket`. */
+  readonly prefix?: string;
+  readonly outcomes?: readonly StoredRecord["kind"][];
+}
+
+export interface ListedRecord {
+  readonly key: RecordKey;
+  readonly record: StoredRecord;
+  readonly input: RecordInput;
+}
+
+export interface RecordPage {
+  readonly records: readonly ListedRecord[];
+  /** Null after the last page. A page may have fewer records than `limit`, even none. */
+  readonly next: string | null;
 }
 
 export interface Ledger {
   /** The SQL dialect of `writes` in commits; null if the store rejects them. */
   readonly sinkDialect: "sqlite" | "postgres" | null;
+  /** The same database, for a sink's work outside of commits; null if the store rejects writes. */
+  readonly sinkStore: SinkStore | null;
   /** Leases each record, without waiting. */
   claim(
     scope: LedgerScope,
@@ -190,7 +283,17 @@ export interface Ledger {
   release(scope: LedgerScope, held: readonly HeldRecord[]): Promise<ReleaseResult[]>;
   /** Makes parked records claimable again, with their attempts reset to zero. */
   reopen(scope: LedgerScope, keys: readonly RecordKey[]): Promise<ReopenResult[]>;
+  /**
+   * Whether the ledger has a record of each key, in any state. A consistent read: it sees every
+   * call that resolved before it. A claim or a commit may follow it at any time.
+   */
+  hasRecords(scope: LedgerScope, keys: readonly RecordKey[]): Promise<boolean[]>;
   show(scope: LedgerScope, key: RecordKey): Promise<RecordView | undefined>;
+  /**
+   * The keys of up to `limit` records that have `text` in the URL of their object (s3://...) or in
+   * another name of their input. Reads everything, so use it rarely.
+   */
+  searchRecords(scope: LedgerScope, text: string, limit: number): Promise<RecordKey[]>;
   showObject(scope: LedgerScope, bucket: string, key: string): Promise<ObjectState | undefined>;
   /** Adds to notes, each in one atomic write; a name may occur twice. */
   addNotes(scope: LedgerScope, notes: readonly NoteInput[]): Promise<void>;
@@ -198,10 +301,25 @@ export interface Ledger {
   /** In the byte order of names. On DynamoDB a very recent note may still be missing. */
   listNotes(scope: LedgerScope, kind: NoteKind, page: NotePage): Promise<Note[]>;
   removeNotes(scope: LedgerScope, kind: NoteKind, names: readonly string[]): Promise<void>;
+  /**
+   * Records in the order of the query, without reading others. DynamoDB needs a table that was
+   * created for listing; on any other it fails with TG_LISTING_OFF.
+   */
+  listRecords(scope: LedgerScope, query: RecordQuery, page: ListPage): Promise<RecordPage>;
+  /**
+   * Inserts a run or updates it by id. An older heartbeat changes nothing, and an end stays. A run
+   * is kept for as long as the records that refer to it.
+   */
+  putRun(scope: LedgerScope, run: RunRow): Promise<void>;
+  findRun(scope: LedgerScope, id: string): Promise<RunRow | undefined>;
+  /** Newest start first. On DynamoDB a very recent run may still be missing. */
+  listRuns(scope: LedgerScope, page: ListPage): Promise<RunPage>;
   /** Counts stored records and objects by scope. Reads everything, so use it rarely. */
   stats(): Promise<ScopeStats[]>;
   /** Deletes up to `limit` expired rows and returns how many. Correctness does not depend on it. */
   purge(limit: number): Promise<number>;
+  /** A leap of the clock that is not confirmed; nothing expires by it (core/store-clock.ts). */
+  leap(): ClockLeap | null;
   /** Problems of the store's setup that would break the ledger's guarantees, one sentence each. */
   check(): Promise<string[]>;
   close(): Promise<void>;

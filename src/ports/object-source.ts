@@ -23,6 +23,10 @@ export type OpenedObject =
       readonly bytes: ByteSource;
       readonly etag: string | null;
       readonly lastModified: EpochMs | null;
+      /** The object's own metadata, without the prefix `x-amz-meta-`. */
+      readonly metadata: Readonly<Record<string, string>>;
+      /** The tags that the object has now: S3 changes them without a new version. */
+      tags(): Promise<Readonly<Record<string, string>>>;
     }
   /** Never existed, was deleted, or is a delete marker. */
   | { readonly kind: "missing" }

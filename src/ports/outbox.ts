@@ -5,7 +5,9 @@
 //   O3. A call that fails with TG_OUTBOX_UNAVAILABLE may or may not have been written; repeating it
 //       is safe.
 
+import type { ClockLeap } from "../core/store-clock.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
+import type { BatchStore } from "./batches.ts";
 
 export interface OutboxEntry {
   /** The event's identity (envelopeKey). */
@@ -54,7 +56,7 @@ export interface RefusedMark {
 export type RegisterResult =
   /** The caller holds the lease and must send it. */
   | { readonly kind: "taken"; readonly row: OutboxRow }
-  /** Another process is sending it. */
+  /** Another process is sending it; `until` is on the caller's clock. */
   | { readonly kind: "busy"; readonly until: EpochMs }
   | { readonly kind: "sent"; readonly sentAt: EpochMs; readonly messageId: string }
   | { readonly kind: "conflict"; readonly registeredAt: EpochMs };
@@ -70,7 +72,7 @@ export interface OutboxStats {
   readonly oldestPendingAt: EpochMs | null;
 }
 
-export interface Outbox {
+export interface Outbox extends BatchStore {
   /**
    * Stores entries before they are sent. The caller holds the lease of every row answered "taken".
    */
@@ -98,15 +100,23 @@ export interface Outbox {
     lease: OutboxLease,
   ): Promise<RepublishResult>;
   /** Sent rows that are not marked done yet, in order of registration. */
-  unsettled(
+  sentNotDone(
     target: string,
     page: { readonly sentBefore: EpochMs; readonly afterSeq: number; readonly limit: number },
   ): Promise<OutboxRow[]>;
-  /** Marks sent rows whose work is done, so that `unsettled` no longer returns them. */
+  /** Marks sent rows whose work is done, so that `sentNotDone` no longer returns them. */
   markDone(target: string, keys: readonly string[]): Promise<void>;
   find(target: string, key: string): Promise<OutboxRow | undefined>;
   stats(target: string): Promise<OutboxStats>;
-  /** Deletes up to `limit` expired rows and returns how many. Correctness does not depend on it. */
-  purge(limit: number): Promise<number>;
+  /**
+   * Deletes up to `limit` expired rows, batches and items, and returns their number. With
+   * `sentBefore`, rows that were sent or refused before then count as expired, whatever retention
+   * they were written with. It is on the caller's clock; a leap of that clock deletes nothing.
+   */
+  purge(limit: number, sentBefore?: EpochMs): Promise<number>;
+  /** True if the store deletes expired rows by itself; a purge would read the whole table. */
+  readonly expiresRows?: true;
+  /** A leap of the clock that is not confirmed; nothing expires by it (core/store-clock.ts). */
+  leap(): ClockLeap | null;
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 // Random: the only source of randomness. Forks are named, so that the draws of one component never
 // shift another's.
 
+/** Randomness. Pass a seeded one to make a test repeatable. */
 export interface Random {
   /** A fraction in [0, 1). */
   fraction(): number;

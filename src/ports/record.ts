@@ -1,7 +1,10 @@
 // Record: the types in which a ledger describes one record and the object it belongs to. The state
 // machine over them is in ledger/record-state.ts and ledger/record-transitions.ts.
 
+import type { LaneDecision } from "../core/lane.ts";
 import type { EpochMs } from "../core/units.ts";
+
+export type { Lane, LaneDecision } from "../core/lane.ts";
 
 declare const brand: unique symbol;
 
@@ -43,6 +46,42 @@ export interface Failure {
   /** The same for errors with the same cause, so that they can be counted together. */
   readonly fingerprint: string;
   readonly message: string;
+}
+
+/** The object version that an event is about. */
+export interface InputObject {
+  readonly bucket: string;
+  readonly key: string;
+  readonly versionId: string | null;
+  readonly etag: string | null;
+  readonly size: number | null;
+  readonly sequencer: string | null;
+}
+
+/**
+ * Where a record came from: what `why`, listings and replays show. Values that the pipeline masks
+ * are masked here, too.
+ */
+export interface RecordInput {
+  /** An S3 event, an envelope of Tidegate, a message in the user's format, or an unreadable one. */
+  readonly kind: "object" | "message" | "own" | "unusable";
+  readonly eventId: string | null;
+  readonly object: InputObject | null;
+  /** Event source of an envelope, queue of an own message; else null. */
+  readonly source: string | null;
+  /** The key that the producer knows the record by. */
+  readonly dedupeKey: string | null;
+  readonly eventTime: EpochMs;
+  /** When the message was sent to its queue. */
+  readonly sentAt: EpochMs;
+  readonly messageId: string;
+  readonly traceId: string | null;
+  /** The run of the latest attempt; its row has the digests of code and configuration. */
+  readonly runId: string;
+  /** The stream whose event time moved with this record. */
+  readonly partition: string;
+  /** Decided once: every retry, redrive and replay of the record reuses it. */
+  readonly lane: LaneDecision;
 }
 
 interface StoredFields {

@@ -7,6 +7,7 @@
 //        source is rethrown unchanged, so that a caller can distinguish the two.
 //   RW4. However the iteration ends (its end, an error, a break, an abort), the source is closed.
 
+import type { CsvOptions } from "../core/csv-format.ts";
 import type { JsonObject } from "../core/encoding/canonical-json.ts";
 
 export type RowFormat = "csv" | "jsonl" | "json" | "parquet";
@@ -24,6 +25,8 @@ export interface NumberedRow {
    */
   readonly line: number;
   readonly value: Row;
+  /** "row" where `line` is the position of the row. Default: "line". */
+  readonly unit?: "row";
 }
 
 /**
@@ -42,6 +45,8 @@ export interface ByteSource {
 export interface ReadRowsOptions {
   /** "auto" detects the format by content where possible, then by the suffix of `name`. */
   readonly format: RowFormat | "auto";
+  /** Only for CSV. */
+  readonly csv?: CsvOptions;
   /** The object's key, for its suffix and for messages. */
   readonly name: string;
   readonly signal: AbortSignal;

@@ -6,16 +6,34 @@
 //   K3. Whether a ledger and a sink work together is checked when a pipeline starts, not later.
 
 import type { SinkWrite } from "../core/sink-write.ts";
+import type { SqlStatement } from "../core/sql-statement.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { Fence, RecordKey } from "./record.ts";
 
-export type ColumnValue = string | number | boolean | null;
+/** A value of a row; which ones a column accepts depends on its type. */
+export type ColumnValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | null
+  | Date
+  | Uint8Array
+  | readonly ColumnValue[]
+  | { readonly [name: string]: ColumnValue };
 export type SinkRow = Readonly<Record<string, ColumnValue>>;
+
+/** A row as a SQLite database returns it. */
+export type TableRow = Readonly<
+  Record<string, string | number | bigint | boolean | Uint8Array | null>
+>;
 
 /** One write that a handler requests because of a record. */
 export type Effect =
   | { readonly kind: "upsert"; readonly table: string; readonly row: SinkRow }
   | { readonly kind: "delete"; readonly table: string; readonly key: SinkRow }
+  /** A statement of the handler, only in the ledger's transaction (K1). */
+  | ({ readonly kind: "sql" } & SqlStatement)
   /** Anything that a user's sink understands. */
   | { readonly kind: "custom"; readonly value: unknown };
 
@@ -33,9 +51,59 @@ export interface EffectOrigin {
     readonly sequencer: string | null;
     /** The object was deleted, and its rows must be removed. */
     readonly removed: boolean;
+    /**
+     * Set if the rows are only a part of the version that the record with this key wrote: they are
+     * added to it, and change nothing if a newer version was written since.
+     */
+    readonly addsTo?: RecordKey;
   } | null;
   readonly eventTime: EpochMs;
 }
+
+/** The database of a sink, as far as it is used outside of a record's commit. */
+export interface SinkStore {
+  /** Runs writes in a transaction of their own, durable when it resolves. */
+  run(writes: readonly SinkWrite[]): Promise<void>;
+  /** The rows that one statement returns. */
+  read(write: SinkWrite): Promise<readonly Readonly<Record<string, unknown>>[]>;
+}
+
+/** One attempt at a record whose effects are too many for memory. */
+export interface StageRequest {
+  readonly key: RecordKey;
+  /** Null if the queue's receipt is the lease. */
+  readonly fence: Fence | null;
+  readonly owner: string;
+  readonly startedAt: EpochMs;
+  /** After this, the attempt is over, and its rows may be removed. */
+  readonly expiresAt: EpochMs;
+}
+
+/** Effects of one attempt that are stored, but not visible. */
+export interface StagedRows {
+  /** Effects so far, by kind and table. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Stores effects; the previous call must have ended. */
+  add(effects: readonly Effect[]): Promise<void>;
+  /** Call it after the last `add`. */
+  seal(): Promise<void>;
+  /** Removes the stored rows, whether or not they were committed. */
+  discard(): Promise<void>;
+}
+
+export interface TransactionalStage extends StagedRows {
+  readonly mode: "transactional";
+  /** The statements that make the rows visible, to run within the record's commit (K1). */
+  merge(origin: EffectOrigin): readonly SinkWrite[];
+}
+
+export interface IdempotentStage extends StagedRows {
+  readonly mode: "idempotent";
+  /** Makes the rows visible, as `apply` of the sink does. */
+  apply(origin: EffectOrigin & { readonly fence: Fence }, signal: AbortSignal): Promise<void>;
+}
+
+export type Stage = TransactionalStage | IdempotentStage;
 
 export interface TransactionalSink {
   readonly mode: "transactional";
@@ -44,6 +112,10 @@ export interface TransactionalSink {
   prepare(): Promise<void>;
   /** The statements of one record, to run within its commit (K1). */
   plan(effects: readonly Effect[], origin: EffectOrigin): readonly SinkWrite[];
+  /** Begins to store the effects of a large record; absent if the sink cannot. */
+  stage?(request: StageRequest, store: SinkStore): TransactionalStage;
+  /** Removes rows of attempts that are over; returns how many attempts. */
+  sweepStages?(store: SinkStore, now: EpochMs): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -55,6 +127,9 @@ export interface IdempotentSink {
     origin: EffectOrigin & { readonly fence: Fence },
     signal: AbortSignal,
   ): Promise<void>;
+  /** As in a transactional sink. */
+  stage?(request: StageRequest): IdempotentStage;
+  sweepStages?(now: EpochMs): Promise<number>;
   close(): Promise<void>;
 }
 

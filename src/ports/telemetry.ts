@@ -6,6 +6,7 @@
 
 import type { TraceContext } from "../core/events/trace-context.ts";
 
+/** Label names and values of one measurement. */
 export type Labels = Readonly<Record<string, string>>;
 
 /** Fields to search log lines by. Null and undefined fields are omitted. */
@@ -35,6 +36,7 @@ export interface MetricDefinition {
   readonly unit?: "seconds";
 }
 
+/** Metrics by a name for the code. A telemetry collects only metrics that a table declares. */
 export type MetricTable = Readonly<Record<string, MetricDefinition>>;
 
 export interface SpanOptions {
@@ -51,6 +53,7 @@ export interface Span {
   end(outcome?: { readonly errorType?: string }): void;
 }
 
+/** Receives what a part reports. No method throws or waits. */
 export interface Telemetry {
   /** Adds to a counter. */
   count(name: string, by?: number, labels?: Labels): void;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Capacity } from "./capacity.ts";
 
-const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 test("callers wait while capacity is full, and enter in the order of arrival (R1)", async () => {
   const capacity = new Capacity({ countMax: 2, bytesMax: 100 });
@@ -11,16 +11,16 @@ test("callers wait while capacity is full, and enter in the order of arrival (R1
   enter("a", 60);
   enter("b", 60); // Too many bytes beside a.
   enter("c", 10); // Would fit, but b came first.
-  await settled();
+  await nextTurn();
   expect(entered).toEqual(["a"]);
   capacity.leave(60);
-  await settled();
+  await nextTurn();
   expect(entered).toEqual(["a", "b", "c"]);
   enter("d", 10); // Too many.
-  await settled();
+  await nextTurn();
   expect(entered).toHaveLength(3);
   capacity.leave(60);
-  await settled();
+  await nextTurn();
   expect(entered).toHaveLength(4);
 });
 
@@ -29,10 +29,10 @@ test("an item larger than the capacity waits until it is alone (R1)", async () =
   const entered: string[] = [];
   await capacity.enter(10);
   void capacity.enter(500).then(() => entered.push("big"));
-  await settled();
+  await nextTurn();
   expect(entered).toEqual([]);
   capacity.leave(10);
-  await settled();
+  await nextTurn();
   expect(entered).toEqual(["big"]);
 });
 
@@ -47,7 +47,7 @@ test("empty() resolves when nothing is in flight or waiting", async () => {
   });
   capacity.leave(1);
   await second;
-  await settled();
+  await nextTurn();
   expect(empty).toBe(false);
   capacity.leave(1);
   await emptied;

@@ -8,6 +8,7 @@ import { sha256Bytes, sha256Hex } from "../core/encoding/hash.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { EnvelopeInput } from "../core/events/envelope.ts";
 
+/** Returns the message group of an event. It must depend on the event alone (G1). */
 export type GroupStrategy = (event: EnvelopeInput) => string;
 
 /** Printable ASCII; the prefix "h:" is reserved for hashed names. */

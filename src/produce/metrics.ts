@@ -19,6 +19,7 @@ const BODY_BYTES_BUCKETS = [
   256, 1_024, 4_096, 16_384, 65_536, 131_072, 262_144, 524_288, 1_048_576,
 ];
 
+/** The metrics of producers, for `createTelemetry`. */
 export const PRODUCER_METRICS = {
   violations: {
     name: METRICS.violations,

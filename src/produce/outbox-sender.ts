@@ -9,7 +9,7 @@
 import { present, unreachable } from "../core/assert.ts";
 import { messageBytes } from "../core/encoding/message-size.ts";
 import { reasonOf, TidegateError } from "../core/errors.ts";
-import { dedupIdOf } from "../ledger/outbox-transitions.ts";
+import { dedupIdOf } from "../ledger/outbox/outbox-transitions.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Outbox, OutboxRow, RefusedMark, SentMark } from "../ports/outbox.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";

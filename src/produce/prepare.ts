@@ -5,6 +5,8 @@
 //   P3. Trace context uses the remaining space only. It never changes the body, nor whether a claim
 //       check replaces the payload, nor whether the event is rejected.
 
+import type { JsonValue } from "../core/encoding/canonical-json.ts";
+import { sha256Hex } from "../core/encoding/hash.ts";
 import { messageBytes } from "../core/encoding/message-size.ts";
 import { hasInvalidXmlCharacter } from "../core/encoding/text.ts";
 import { reasonOf, TidegateError } from "../core/errors.ts";
@@ -16,7 +18,8 @@ import {
   envelopeKey,
   payloadDigest,
 } from "../core/events/envelope.ts";
-import { type Checked, describeProblems, invalidAt } from "../core/events/problem.ts";
+import { checkOwnKey, ownIdentity } from "../core/events/own-message.ts";
+import { asObject, type Checked, describeProblems, invalidAt } from "../core/events/problem.ts";
 import { injectTrace, type TraceContext } from "../core/events/trace-context.ts";
 import { SQS_ATTRIBUTE_NAME_CHARACTERS_MAX, SQS_MESSAGE_ATTRIBUTES_MAX } from "../core/limits.ts";
 import type { OutboxEntry } from "../ports/outbox.ts";
@@ -24,6 +27,7 @@ import type { ClaimCheckLocation, PayloadObject } from "./claim-check.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import type { Target } from "./target.ts";
 
+/** An event to send: its identity and payload, and the trace it belongs to. */
 export interface EventInput extends EnvelopeInput {
   /** The trace of the event; sent in attributes, and not part of its identity. */
   readonly trace?: TraceContext | null;
@@ -38,6 +42,19 @@ export interface SendContext {
   readonly attributes?: Readonly<Record<string, string>>;
 }
 
+/**
+ * A message in your own format. Its key is the one that `source.key` of the consuming pipeline
+ * returns for the body.
+ */
+export interface OwnMessage {
+  /** The business key: two messages with one key are duplicates, whatever their bodies. */
+  readonly key: string | number;
+  /** A text is sent as it is, anything else as JSON. */
+  readonly body: JsonValue;
+  /** The trace of the message; sent in attributes. */
+  readonly trace?: TraceContext | null;
+}
+
 export interface Prepared {
   readonly entry: OutboxEntry;
   readonly bytes: number;
@@ -47,18 +64,30 @@ export interface Prepared {
 
 export interface PrepareOptions {
   readonly target: Target;
+  /** The pipeline that consumes own messages; null rejects them. */
+  readonly pipeline?: string | null;
   readonly groups: GroupStrategy | null;
   /** Where payloads over the limit go; null rejects them. */
   readonly claimCheck: ClaimCheckLocation | null;
 }
 
-/** Builds the row of an event, or returns its problems. */
+/** Builds the row of an event or an own message, or returns its problems. */
 export function prepare(
-  event: EventInput,
+  event: EventInput | OwnMessage,
   context: SendContext,
   options: PrepareOptions,
 ): Checked<Prepared> {
   if (event === null || typeof event !== "object") return invalidAt("", "is not an event");
+  return isOwnMessage(event)
+    ? prepareOwn(event, context, options)
+    : prepareEvent(event, context, options);
+}
+
+function prepareEvent(
+  event: EventInput,
+  context: SendContext,
+  options: PrepareOptions,
+): Checked<Prepared> {
   const built = buildEnvelope(event);
   if (built.kind === "invalid") return built;
   if (mentionsClaimCheck(event.payload)) return invalidAt("/payload", "uses a reserved name");
@@ -81,6 +110,61 @@ export function prepare(
   };
   const bytes = messageBytes(body, traced);
   return { kind: "valid", value: { entry, bytes, object } };
+}
+
+/** Events have a payload, own messages a body. */
+export function isOwnMessage(event: EventInput | OwnMessage): event is OwnMessage {
+  return "body" in event;
+}
+
+/** Builds the row of an own message. Its key alone is its identity (U3 of own-message.ts). */
+function prepareOwn(
+  message: OwnMessage,
+  context: SendContext,
+  { target, groups, pipeline = null }: PrepareOptions,
+): Checked<Prepared> {
+  if (pipeline === null)
+    return invalidAt("", "is an own message, and the producer has no pipeline");
+  const checked = checkOwnKey(message.key);
+  if (checked.kind === "invalid") return invalidAt("/key", `is ${checked.actual}`);
+  const { key } = checked;
+  const body = textOf(message.body);
+  if (body.kind === "invalid") return body;
+  const attributes = attributesOf(context);
+  if (attributes.kind === "invalid") return attributes;
+  const group = groupOf(asEvent(pipeline, key, message.body), groups);
+  if (group.kind === "invalid") return group;
+  const bytes = messageBytes(body.value, attributes.value);
+  const { messageBytesMax } = target.limits;
+  if (bytes > messageBytesMax) {
+    return invalidAt("", `has ${bytes} bytes; ${target.name} accepts ${messageBytesMax}`);
+  }
+  const trace = traceOf(message, context);
+  const traced = withTrace(attributes.value, trace, body.value, messageBytesMax);
+  const entry = {
+    key: ownIdentity(pipeline, "body", key),
+    groupId: group.value,
+    dedupId: DEDUP_ID.test(key) ? key : `h:${sha256Hex(key)}`,
+    payloadDigest: sha256Hex(key),
+    body: body.value,
+    attributes: traced,
+  };
+  return { kind: "valid", value: { entry, bytes: messageBytes(body.value, traced), object: null } };
+}
+
+/** A key that SQS accepts as a MessageDeduplicationId; "h:" is reserved for hashed keys. */
+const DEDUP_ID = /^(?!h:)[!-~]{1,128}$/;
+
+function textOf(body: JsonValue): Checked<string> {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  if (typeof text !== "string" || text === "") return invalidAt("/body", "is empty");
+  if (!hasInvalidXmlCharacter(text)) return { kind: "valid", value: text };
+  return invalidAt("/body", "contains a character that SQS rejects");
+}
+
+/** What a group strategy gets for an own message: its key, and its body as the payload. */
+function asEvent(pipeline: string, key: string, body: JsonValue): EnvelopeInput {
+  return { source: pipeline, dedupeKey: key, eventTime: 0, payload: asObject(body) ?? {} };
 }
 
 interface Sized {
@@ -146,7 +230,10 @@ function headersOf({ traceparent, tracestate }: SendContext): Record<string, str
   };
 }
 
-function traceOf(event: EventInput, context: SendContext): Readonly<Record<string, string>> {
+function traceOf(
+  event: Pick<EventInput, "trace">,
+  context: SendContext,
+): Readonly<Record<string, string>> {
   return context.traceparent === undefined
     ? injectTrace(event.trace).attributes
     : headersOf(context);

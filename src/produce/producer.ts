@@ -23,13 +23,21 @@ import { Capacity } from "./capacity.ts";
 import { type ClaimCheckLocation, putPayload } from "./claim-check.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import { METRICS } from "./metrics.ts";
+import { OutboxPurge } from "./outbox-purge.ts";
 import {
   OutboxSender,
   type OutboxSenderOptions,
   type OutboxSenderPorts,
   type RowSendResult,
 } from "./outbox-sender.ts";
-import { type EventInput, type Prepared, prepare, type SendContext, violation } from "./prepare.ts";
+import {
+  type EventInput,
+  type OwnMessage,
+  type Prepared,
+  prepare,
+  type SendContext,
+  violation,
+} from "./prepare.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
 export interface ProducerPorts extends OutboxSenderPorts {
@@ -45,6 +53,8 @@ export interface ProducerOptions extends OutboxSenderOptions {
   readonly owner?: string;
   /** Required for FIFO targets; on standard queues it sets fairness between groups. */
   readonly groups?: GroupStrategy;
+  /** The pipeline that consumes own messages; required to send them. */
+  readonly pipeline?: string;
   /** Bucket for payloads that are too large for the target; needs `objects`. */
   readonly claimCheck?: ClaimCheckLocation;
   /** Events in flight before `send` waits (S3). Default: 1000. */
@@ -62,7 +72,7 @@ export type SendResult =
 /** Sends events once, by way of an outbox. */
 export interface Producer {
   /** Resolves once the target has the event and the row is marked; throws a TidegateError. */
-  send(event: EventInput, context?: SendContext): Promise<SendResult>;
+  send(event: EventInput | OwnMessage, context?: SendContext): Promise<SendResult>;
   /** Waits for events in flight; later sends are rejected. Ports stay open. */
   close(): Promise<void>;
 }
@@ -96,6 +106,7 @@ class OutboxProducer implements Producer {
   readonly #sender: OutboxSender;
   readonly #capacity: Capacity;
   readonly #lease: OutboxLease;
+  readonly #purge: OutboxPurge;
   #intake: Item[] = [];
   #working: Promise<void> | null = null;
   #behind = true; // There may be rows of a previous process (S4).
@@ -110,6 +121,7 @@ class OutboxProducer implements Producer {
     this.#options = options;
     this.#bornAt = ports.clock.now();
     this.#sender = new OutboxSender(ports, options);
+    this.#purge = new OutboxPurge(ports);
     this.#capacity = new Capacity({
       countMax: options.inFlightMax ?? IN_FLIGHT_MAX_DEFAULT,
       bytesMax: options.inFlightBytesMax ?? IN_FLIGHT_BYTES_MAX_DEFAULT,
@@ -117,7 +129,7 @@ class OutboxProducer implements Producer {
     this.#lease = { owner: options.owner ?? ports.random.uuid(), leaseMs: SEND_LEASE_MS };
   }
 
-  async send(event: EventInput, context: SendContext = {}): Promise<SendResult> {
+  async send(event: EventInput | OwnMessage, context: SendContext = {}): Promise<SendResult> {
     if (this.#closed) throw new TidegateError("TG_CLOSED", "the producer is closed");
     const span = this.#span(event, context);
     try {
@@ -132,15 +144,15 @@ class OutboxProducer implements Producer {
 
   async #sendWithin(
     span: Span | undefined,
-    event: EventInput,
+    event: EventInput | OwnMessage,
     context: SendContext,
   ): Promise<SendResult> {
     const { target, telemetry } = this.#ports;
-    const { groups = null, claimCheck = null } = this.#options;
+    const { groups = null, claimCheck = null, pipeline = null } = this.#options;
     const { attributes = {} } = context;
     const traced = span?.context ? { ...event, trace: span.context } : event; // S5
     const sentContext = span?.context ? { attributes } : context;
-    const prepared = prepare(traced, sentContext, { target, groups, claimCheck });
+    const prepared = prepare(traced, sentContext, { target, groups, claimCheck, pipeline });
     if (prepared.kind === "invalid") {
       const field = prepared.problems[0]?.path || "message";
       telemetry?.count(METRICS.violations, 1, { field });
@@ -158,7 +170,7 @@ class OutboxProducer implements Producer {
     }
   }
 
-  #span(event: EventInput, context: SendContext): Span | undefined {
+  #span(event: EventInput | OwnMessage, context: SendContext): Span | undefined {
     const { target, telemetry } = this.#ports;
     const operation = target.kind === "topic" ? "publish" : "send";
     return telemetry?.span(`${operation} ${target.name}`, {
@@ -176,6 +188,7 @@ class OutboxProducer implements Producer {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#capacity.empty();
+    await this.#purge.close();
   }
 
   #enqueue(prepared: Prepared): Promise<SendResult> {
@@ -192,6 +205,7 @@ class OutboxProducer implements Producer {
     this.#working = turn
       .then(async () => {
         while (this.#intake.length > 0) await this.#process(this.#intake.splice(0, REGISTER_MAX));
+        this.#purge.startIfDue();
       })
       .finally(() => {
         this.#working = null;

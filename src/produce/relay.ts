@@ -7,11 +7,16 @@
 import type { DurationMs } from "../core/units.ts";
 import { seconds } from "../core/units.ts";
 import type { OutboxLease } from "../ports/outbox.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import { sendBacklog } from "./backlog.ts";
+import { OutboxPurge } from "./outbox-purge.ts";
 import { OutboxSender, type OutboxSenderOptions, type OutboxSenderPorts } from "./outbox-sender.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
-export type RelayPorts = OutboxSenderPorts;
+export interface RelayPorts extends OutboxSenderPorts {
+  /** Receives log lines of failed purges. */
+  readonly telemetry?: Telemetry;
+}
 
 export interface RelayOptions extends OutboxSenderOptions {
   /** Names this relay in the outbox, as `owner` names a producer. Default: random. */
@@ -20,17 +25,23 @@ export interface RelayOptions extends OutboxSenderOptions {
   readonly intervalMs?: DurationMs;
 }
 
+/** One drain: rows sent, rows that the target refused, and why others are still pending. */
 export interface RelayReport {
   readonly sent: number;
+  /** Rows that the target rejected permanently; a relay does not send them again. */
   readonly refused: number;
   /** Why rows are still pending; null if none are. */
   readonly failed: Error | null;
 }
 
+/** Sends what crashed producers left in the outbox. Any number of relays may run. */
 export interface Relay {
   /** Sends all rows that are pending now. */
   drain(): Promise<RelayReport>;
-  /** Drains every `intervalMs` until the signal aborts; passes each report to `onReport`. */
+  /**
+   * Drains every `intervalMs` until the signal aborts; passes each report to `onReport`. It also
+   * deletes expired rows, about once an hour.
+   */
   run(signal: AbortSignal, onReport?: (report: RelayReport) => void): Promise<void>;
 }
 
@@ -50,14 +61,17 @@ export function createRelay(ports: RelayPorts, options: RelayOptions = {}): Rela
   return {
     drain,
     async run(signal, onReport = () => {}) {
+      const purge = new OutboxPurge(ports);
       while (!signal.aborted) {
         // A store that is down is reported like any failure; the next round tries again.
         const report = await drain().catch((error: unknown) => failure(error));
         onReport(report);
+        purge.startIfDue();
         await ports.clock.sleep(intervalMs, signal).catch((error: unknown) => {
           if (!signal.aborted) throw error;
         });
       }
+      await purge.close();
     },
   };
 }

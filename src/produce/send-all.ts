@@ -5,6 +5,7 @@
 import type { EventInput } from "./prepare.ts";
 import type { Producer, SendResult } from "./producer.ts";
 
+/** An event that could not be sent; those after it are sent regardless. */
 export interface SendFailure {
   readonly kind: "failed";
   readonly event: EventInput;
@@ -13,6 +14,10 @@ export interface SendFailure {
 
 const OPEN_MAX_DEFAULT = 100;
 
+/**
+ * Sends a stream of events with bounded memory. Yields one result per event, in event order; a
+ * failed event is a result and does not end the stream.
+ */
 export async function* sendAll(
   producer: Producer,
   events: Iterable<EventInput> | AsyncIterable<EventInput>,

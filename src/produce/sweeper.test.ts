@@ -4,6 +4,7 @@ import {
   event,
   type ProducerWorld,
 } from "../../test/support/producer-world.ts";
+import { ANY_INPUT } from "../../test/support/stores/any-input.ts";
 import { envelopeKey } from "../core/events/envelope.ts";
 import { hours, minutes, seconds } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
@@ -30,7 +31,7 @@ async function createJobs() {
 }
 
 async function claim(ledger: Ledger, world: ProducerWorld, name: string): Promise<Fence> {
-  const request = { key: keyOf(name), receivedAt: world.cloud.clock.now() };
+  const request = { key: keyOf(name), input: ANY_INPUT, receivedAt: world.cloud.clock.now() };
   const lease = { owner: "worker", leaseMs: minutes(5) };
   const [result] = await ledger.claim(SCOPE, [request], lease);
   if (result?.kind !== "claimed") throw new Error(`not claimed but ${result?.kind}`);
@@ -40,7 +41,7 @@ async function claim(ledger: Ledger, world: ProducerWorld, name: string): Promis
 const fail = (ledger: Ledger, name: string, fence: Fence, permanent: boolean) => {
   const failure = { errorClass: "x", fingerprint: "x", message: "no space" };
   const attempt = { key: keyOf(name), fence, owner: "worker", permanent, failure };
-  return ledger.fail(SCOPE, [{ ...attempt, receivedAt: 0 as never }]);
+  return ledger.fail(SCOPE, [{ ...attempt, input: ANY_INPUT, receivedAt: 0 as never }]);
 };
 
 describe("a job", () => {
@@ -80,15 +81,15 @@ describe("a sweep", () => {
     const fence = await claim(ledger, world, "done");
     await ledger.commit(SCOPE, [{ key: keyOf("done"), fence, digest: "d" }]);
     await fail(ledger, "parked", await claim(ledger, world, "parked"), true);
-    expect(await sweeper.sweep()).toMatchObject({ republished: 0, settled: 0 }); // Too early.
+    expect(await sweeper.sweep()).toMatchObject({ republished: 0, done: 0 }); // Too early.
     await world.cloud.clock.advance(hours(1));
     await claim(ledger, world, "slow");
-    const report = { sent: 0, republished: 1, settled: 2, failed: null };
+    const report = { sent: 0, republished: 1, done: 2, failed: null };
     expect(await sweeper.sweep()).toEqual(report);
     const keys = (await world.messages()).map(({ body }) => body.dedupe_key);
     expect(keys).toEqual(["stuck", "done", "slow", "parked", "stuck"]);
     expect(await registry.find(source, "stuck")).toMatchObject({ epoch: 1 });
-    expect(await sweeper.sweep()).toMatchObject({ republished: 0, settled: 0 });
+    expect(await sweeper.sweep()).toMatchObject({ republished: 0, done: 0 });
   });
 
   test("sends jobs that were registered and never sent", async () => {
@@ -99,7 +100,7 @@ describe("a sweep", () => {
     for (let turns = 0; turns < 5; turns += 1) await world.cloud.clock.advance(0);
     world.interfere = (messages, send) => send(messages);
     await world.cloud.clock.advance(minutes(2));
-    expect(await sweeper.sweep()).toEqual({ sent: 1, republished: 0, settled: 0, failed: null });
+    expect(await sweeper.sweep()).toEqual({ sent: 1, republished: 0, done: 0, failed: null });
   });
 
   test("of two sweepers at once, one wins each job (W3)", async () => {

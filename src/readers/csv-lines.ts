@@ -27,6 +27,12 @@ export class CsvLines {
   #startLine = 1;
   #startOffset = 0;
 
+  /** `firstLine` is the line at which the bytes start. */
+  constructor(firstLine = 1) {
+    this.#line = firstLine;
+    this.#startLine = firstLine;
+  }
+
   /** Adds the bytes that csv-parse gets now. */
   feed(chunk: Buffer): void {
     const rest = this.#held.subarray(this.#position - this.#heldStart);

@@ -85,6 +85,13 @@ test.each([
   expect(await refusalOf(text, csv([1]))).toBe(`a.csv, ${reason}`);
 });
 
+test("a file with another delimiter is rejected with the setting that reads it", async () => {
+  const hint = '; if cells are separated by ";", set csv.delimiter in the pipeline';
+  expect(await refusalOf("a;b\n1;2,5\n", csv())).toBe(
+    `a.csv, line 2: the row has 2 cells where the header has 1${hint}`,
+  );
+});
+
 test("a row over the limit is rejected while it grows, before the object ends", async () => {
   const limits = { rowBytesMax: 1_000 };
   const open = `a\nfine\n"${"x\n".repeat(200_000)}`;

@@ -1,17 +1,22 @@
 // CSV: a header, then one record per row. csv-parse splits the text, this file makes rows.
-//   CV1. Cells are strings, as written. Numbers, dates and nulls are for the schema to interpret.
+//   CV1. Cells are strings, as written. Numbers, dates and nulls are for the schema to interpret,
+//        except where the options name a column (CC1 of csv-cells.ts).
 //   CV2. Every record has as many cells as the header has names, and no name occurs twice.
 //        Otherwise it is rejected with its line: a shifted cell is worse than a missing file.
+//        Without a header, the first record decides how many cells there are.
 //   CV3. Records end with LF, CRLF or CR; empty lines are skipped.
 //   CV4. A record over the limit is rejected while it grows, so that an unclosed quote does not
 //        fill the memory.
 
 import type { Buffer } from "node:buffer";
 import { CsvError, Parser } from "csv-parse";
+import type { CsvOptions } from "../core/csv-format.ts";
 import { reasonOf } from "../core/errors.ts";
 import type { NumberedRow, Row } from "../ports/rows.ts";
+import { type CellReader, createCellReader, numberedNames } from "./csv-cells.ts";
 import { CsvLines, type RecordExtent } from "./csv-lines.ts";
 import { describeBytes, type RowLimits } from "./row-limits.ts";
+import { skipLines } from "./skip-lines.ts";
 import { unreadable } from "./unreadable.ts";
 
 interface CsvRecord {
@@ -22,7 +27,9 @@ interface CsvRecord {
 
 export interface CsvSettings {
   readonly name: string;
+  /** Used if the options do not name one. */
   readonly delimiter: string;
+  readonly options: CsvOptions;
   readonly limits: RowLimits;
 }
 
@@ -32,9 +39,10 @@ export async function* csvRows(
   settings: CsvSettings,
 ): AsyncGenerator<readonly NumberedRow[]> {
   const records: CsvRecord[] = [];
-  const parser = createParser(settings.delimiter, records);
-  const lines = new CsvLines();
-  let names: readonly string[] | null = null;
+  const { header = true, skipLines: skipped = 0 } = settings.options;
+  const parser = createParser(settings, records);
+  const lines = new CsvLines(skipped + 1);
+  let columns: Columns | null = null;
 
   async function parse(chunk: Buffer | null): Promise<NumberedRow[]> {
     const failure = await write(parser, chunk);
@@ -42,8 +50,11 @@ export async function* csvRows(
     for (const { cells, end } of records.splice(0)) {
       const extent = lines.endRecord(end);
       checkLength(extent, settings);
-      if (names === null) names = checkNames(cells, extent.line, settings);
-      else rows.push({ line: extent.line, value: rowOf(names, cells, extent.line, settings) });
+      const { line } = extent;
+      const first = columns === null;
+      columns ??= columnsOf(cells, line, settings);
+      if (first && header === true) continue;
+      rows.push({ line, value: rowOf(columns, cells, line, settings) });
     }
     if (failure === null) return rows;
     const line = lines.openRecordLine();
@@ -51,7 +62,7 @@ export async function* csvRows(
   }
 
   try {
-    for await (const chunk of text) {
+    for await (const chunk of skipped > 0 ? skipLines(text, skipped) : text) {
       lines.feed(chunk);
       yield await parse(chunk);
       checkLength(lines.openRecord(), settings); // CV4
@@ -63,9 +74,12 @@ export async function* csvRows(
 }
 
 /** The parser adds records to `records` synchronously, in the call that writes the bytes. */
-function createParser(delimiter: string, records: CsvRecord[]): Parser {
+function createParser({ delimiter, options }: CsvSettings, records: CsvRecord[]): Parser {
+  const { quote = '"' } = options;
   const parser = new Parser({
-    delimiter,
+    delimiter: options.delimiter ?? delimiter,
+    quote,
+    escape: quote,
     record_delimiter: ["\r\n", "\n", "\r"], // CV3
     skip_empty_lines: true,
     relax_column_count: true, // CV2 is checked below, where the line is available.
@@ -88,11 +102,22 @@ function write(parser: Parser, chunk: Buffer | null): Promise<unknown> {
   });
 }
 
-function checkNames(
-  names: readonly string[],
-  line: number,
-  { name }: CsvSettings,
-): readonly string[] {
+interface Columns {
+  readonly names: readonly string[];
+  readonly reader: CellReader;
+}
+
+/** The columns of a file, by its options or by its first record. */
+function columnsOf(cells: readonly string[], line: number, settings: CsvSettings): Columns {
+  const { name, options } = settings;
+  const { header = true } = options;
+  let names = cells;
+  if (header === true) checkNames(cells, line, settings);
+  else names = header === false ? numberedNames(cells.length) : header;
+  return { names, reader: createCellReader(names, options, { name, line }) };
+}
+
+function checkNames(names: readonly string[], line: number, { name }: CsvSettings): void {
   const unique = new Set<string>();
   for (const text of names) {
     if (unique.has(text)) {
@@ -100,21 +125,26 @@ function checkNames(
     }
     unique.add(text);
   }
-  return names;
 }
 
 function rowOf(
-  names: readonly string[],
+  { names, reader }: Columns,
   cells: readonly string[],
   line: number,
   { name }: CsvSettings,
 ): Row {
   if (cells.length !== names.length) {
     const counts = `has ${counted(cells.length)} where the header has ${names.length}`;
-    throw unreadable(name, `the row ${counts}`, { line }); // CV2
+    throw unreadable(name, `the row ${counts}${delimiterHint(names)}`, { line }); // CV2
   }
-  // Not by assignment: a column may be named __proto__.
-  return Object.fromEntries(names.map((key, index) => [key, cells[index] ?? ""]));
+  return reader.rowOf(cells, line);
+}
+
+/** A header of one name with another delimiter in it was probably not written with commas. */
+function delimiterHint(names: readonly string[]): string {
+  const other = names.length === 1 ? /[;\t|]/.exec(names[0] ?? "")?.[0] : undefined;
+  if (other === undefined) return "";
+  return `; if cells are separated by ${JSON.stringify(other)}, set csv.delimiter in the pipeline`;
 }
 
 function counted(cells: number): string {

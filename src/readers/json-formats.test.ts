@@ -53,10 +53,12 @@ describe("JSON", () => {
 
   test("an array is its rows, numbered from one; an object is one row", async () => {
     expect(await readAll('[{"a":1},\n\n{"a":2}]', json)).toEqual([
-      { line: 1, value: { a: 1 } },
-      { line: 2, value: { a: 2 } },
+      { line: 1, value: { a: 1 }, unit: "row" },
+      { line: 2, value: { a: 2 }, unit: "row" },
     ]);
-    expect(await readAll(' {"a":\n[1]} ', json)).toEqual([{ line: 1, value: { a: [1] } }]);
+    expect(await readAll(' {"a":\n[1]} ', json)).toEqual([
+      { line: 1, value: { a: [1] }, unit: "row" },
+    ]);
     expect(await readAll("[]", json)).toEqual([]);
     expect(await readAll(" \n", json)).toEqual([]);
   });

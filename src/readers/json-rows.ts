@@ -40,7 +40,7 @@ export async function* jsonRows(
   const rows: NumberedRow[] = [];
   for (const [index, item] of values.entries()) {
     const line = index + 1;
-    rows.push({ line, value: asRow(item, name, { row: line }) });
+    rows.push({ line, value: asRow(item, name, { row: line }), unit: "row" });
   }
   yield rows;
 }

@@ -186,7 +186,7 @@ describe("how it is read", () => {
   });
 });
 
-describe("what cannot be read", () => {
+describe("a file that cannot be read", () => {
   const file = write([{ name: "x", data: [1, 2, 3], type: "INT32" }], { codec: "UNCOMPRESSED" });
 
   test("every file that was cut short is unreadable", async () => {

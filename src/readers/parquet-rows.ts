@@ -195,7 +195,7 @@ async function* batchRows(
   let rows: NumberedRow[] = [];
   for (let index = 0; index < count; index++) {
     const line = start + index + 1;
-    rows.push({ line, value: rowOf(columns, cells, index, { name, line }) });
+    rows.push({ line, value: rowOf(columns, cells, index, { name, line }), unit: "row" });
     if (rows.length % TIME_SLICE_ROWS !== 0 || !slice.isOver()) continue;
     yield rows;
     rows = [];

@@ -159,7 +159,7 @@ describe("failures and ends", () => {
   const CSV = Buffer.from(`x\n${"1\n".repeat(1_000)}`);
 
   test.each(["csv", "jsonl", "json", "parquet"] as const)(
-    "what the source throws comes out unchanged, for %s",
+    "an error of the source is passed on unchanged, for %s",
     async (format) => {
       const error = new Error("connection reset");
       const source = failingSource([Buffer.from(format === "csv" ? "x\n1\n" : "{}\n")], error);

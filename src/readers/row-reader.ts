@@ -11,6 +11,7 @@
 
 import type { Buffer } from "node:buffer";
 import { unreachable } from "../core/assert.ts";
+import type { CsvEncoding } from "../core/csv-format.ts";
 import type {
   ByteSource,
   NumberedRow,
@@ -30,6 +31,7 @@ import { RowDensity } from "./row-density.ts";
 import { delimiterOfName, formatOfContent, formatOfName, HEAD_BYTES } from "./row-format.ts";
 import { ROW_LIMITS, type RowLimits } from "./row-limits.ts";
 import { paced, type ReaderPorts, TIME_SLICE_ROWS, TimeSlice } from "./time-slice.ts";
+import { transcode } from "./transcode.ts";
 import { unreadable } from "./unreadable.ts";
 
 type Batches = AsyncIterable<readonly NumberedRow[]>;
@@ -87,13 +89,25 @@ async function* streamedRows(
       await opened.close();
       yield* parquetRows(source, context, limits, slice);
     } else {
-      yield* textRows(format, paced(checkText(bytes, name), slice), context);
+      const { encoding = "auto" } = context.csv ?? {};
+      const text = format === "csv" ? await transcoded(bytes, encoding, name) : bytes;
+      yield* textRows(format, paced(checkText(text, name), slice), context);
     }
   } finally {
     // RW4. The source is closed first: the stages above may be waiting for it.
     await opened.close();
     await bytes.close();
   }
+}
+
+/** The text of a CSV object as UTF-8 (E1 of transcode.ts). */
+async function transcoded(
+  bytes: ByteCursor,
+  encoding: CsvEncoding,
+  name: string,
+): Promise<ByteCursor> {
+  const chunks = await transcode(bytes, encoding, name);
+  return chunks === bytes ? bytes : new ByteCursor(chunks);
 }
 
 function plainBytes(
@@ -117,11 +131,11 @@ async function formatOf(bytes: ByteCursor, { format, name }: ReadRowsOptions): P
 function textRows(
   format: Exclude<RowFormat, "parquet">,
   text: AsyncIterable<Buffer>,
-  { name, limits, slice }: ReadContext,
+  { name, csv: options = {}, limits, slice }: ReadContext,
 ): Batches {
   switch (format) {
     case "csv":
-      return csvRows(text, { name, delimiter: delimiterOfName(name), limits });
+      return csvRows(text, { name, delimiter: delimiterOfName(name), options, limits });
     case "jsonl":
       return jsonlRows(text, name, limits);
     case "json":

@@ -1,4 +1,4 @@
-// The event loop turns while an object is read. A clock that ticks with every question makes the
+// The event loop turns while an object is read. A clock that ticks with every call makes the
 // number of turns independent of the machine.
 
 import { gzipSync } from "node:zlib";
@@ -6,7 +6,7 @@ import type { SchemaElement } from "hyparquet";
 import { type ColumnSource, parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, test } from "vitest";
 import { readAll, refusalOf, sourceOf } from "../../test/support/byte-sources.ts";
-import { durationMs } from "../core/units.ts";
+import { ManualClock } from "../../test/support/manual-clock.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { RowFormat } from "../ports/rows.ts";
 import { createRowReader } from "./row-reader.ts";
@@ -14,12 +14,17 @@ import { paced, TIME_SLICE_MS, TimeSlice } from "./time-slice.ts";
 
 const NEVER = new AbortController().signal;
 
-/** A clock that advances by one millisecond per question, and turns that are counted. */
+/** A clock that advances by one millisecond per call, and turns that are counted. */
 function tickingPorts(onTurn: (turns: number) => void = () => {}) {
-  let now = 0;
+  const clock = new ManualClock();
   let turns = 0;
   return {
-    clock: { monotonic: () => durationMs(now++) },
+    clock: {
+      monotonic() {
+        clock.advance(1);
+        return clock.monotonic();
+      },
+    },
     turn: {
       afterTurn(work: () => void) {
         onTurn(++turns);
@@ -88,7 +93,7 @@ describe("the event loop turns", () => {
 
   test("not at all while the slice lasts", async () => {
     const turn = { afterTurn: () => expect.unreachable() };
-    const ports = { clock: { monotonic: () => durationMs(0) }, turn };
+    const ports = { clock: new ManualClock(), turn };
     for (const [, format, bytes] of OBJECTS) {
       const options = { format, name: "a", signal: NEVER };
       for await (const _ of createRowReader(ports).read(sourceOf(bytes), options));

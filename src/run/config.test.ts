@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { fillSettings, SETTINGS } from "./config.ts";
 
-test("what is not given falls back to the table's value, as a number where it is one", () => {
+test("a setting that is not given has the default of the table, with its type", () => {
   expect(fillSettings("run", {})).toEqual({
     data: ".tidegate",
     port: 4566,
     metricsPort: 9464,
+    metricsHost: "127.0.0.1",
     drainMs: 25_000,
     logLevel: "info",
   });

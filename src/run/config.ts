@@ -4,7 +4,7 @@
 //   C2. Flags override environment variables, which override defaults. Only commands read
 //       variables: a library that did would behave differently in another shell.
 
-import { LEDGER_RETENTION_DAYS_MAX } from "../core/limits.ts";
+import { RETENTION_DAYS_MAX } from "../core/limits.ts";
 import type { LogLevel } from "../ports/telemetry.ts";
 
 export type SettingCommand = "run" | "dev";
@@ -32,8 +32,11 @@ export interface Setting {
 
 const PORT_MAX = 65_535;
 const GENERATION_MAX = 1_000_000;
+const MESSAGES_MAX = 1_000_000_000;
 /** An orchestrator sends SIGKILL long before. */
 const DRAIN_MS_MAX = 3_600_000;
+/** A week. */
+const SWEEP_MINUTES_MAX = 10_080;
 const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 const text = (value: string) => ({ kind: "text", value }) as const;
@@ -57,7 +60,9 @@ export const SETTINGS = {
     fallback: null,
     devFallback: "us-east-1",
     commands: ["run", "dev"],
-    doc: "AWS region; without it, `run` uses the default of the AWS SDK.",
+    doc:
+      "Region of queues and buckets; without it, `run` uses us-east-1 on a local endpoint, else " +
+      "what the AWS SDK finds.",
   },
   queue: {
     flag: "queue",
@@ -115,6 +120,14 @@ export const SETTINGS = {
     commands: ["dev"],
     doc: "Further host names that clients may call the embedded cloud by.",
   },
+  baseHost: {
+    flag: "base-host",
+    env: "TIDEGATE_BASE_HOST",
+    takes: text("NAME"),
+    fallback: null,
+    commands: ["dev"],
+    doc: "Host name whose subdomains are buckets: tidegate for http://bucket.tidegate:4566.",
+  },
   allowLinkLocal: {
     flag: "allow-link-local",
     env: "TIDEGATE_ALLOW_LINK_LOCAL",
@@ -130,7 +143,39 @@ export const SETTINGS = {
     fallback: "9464",
     devFallback: "0",
     commands: ["run", "dev"],
-    doc: "Port of /metrics and /health on 127.0.0.1; 0 picks a free one.",
+    doc: "Port of /metrics and /health; 0 picks a free one.",
+  },
+  metricsHost: {
+    flag: "metrics-host",
+    env: "TIDEGATE_METRICS_HOST",
+    takes: text("HOST"),
+    fallback: "127.0.0.1",
+    commands: ["run", "dev"],
+    doc: "Address on which /metrics and /health listen; 0.0.0.0 lets every network read them.",
+  },
+  once: {
+    flag: "once",
+    env: "TIDEGATE_ONCE",
+    takes: { kind: "toggle" },
+    fallback: null,
+    commands: ["run"],
+    doc: "Process the messages that are in the queue, and exit when a receive returns none.",
+  },
+  maxMessages: {
+    flag: "max-messages",
+    env: "TIDEGATE_MAX_MESSAGES",
+    takes: number("NUMBER", MESSAGES_MAX, 1),
+    fallback: null,
+    commands: ["run"],
+    doc: "Receive this many messages, finish them, and exit.",
+  },
+  exitWhenIdle: {
+    flag: "exit-when-idle",
+    env: "TIDEGATE_EXIT_WHEN_IDLE",
+    takes: { kind: "toggle" },
+    fallback: null,
+    commands: ["run"],
+    doc: "Exit when the queue is empty, messages that wait for a retry included.",
   },
   drainMs: {
     flag: "drain-ms",
@@ -155,15 +200,57 @@ export const SETTINGS = {
     takes: number("NUMBER", GENERATION_MAX),
     fallback: null,
     commands: ["run", "dev"],
-    doc: "Ledger generation: 0 for live data, another number for a replay (default: from the pipeline file).",
+    doc: "Ledger generation: 0 for live data. Another one needs its own queue (default: from the pipeline file, or 0).",
   },
   ledgerRetentionDays: {
     flag: "ledger-retention-days",
     env: "TIDEGATE_LEDGER_RETENTION_DAYS",
-    takes: number("DAYS", LEDGER_RETENTION_DAYS_MAX, 1),
+    takes: number("DAYS", RETENTION_DAYS_MAX, 1),
     fallback: null,
     commands: ["run", "dev"],
     doc: "Days for which the ledger keeps a record (default: from the pipeline file, or 45).",
+  },
+  outboxRetentionDays: {
+    flag: "outbox-retention-days",
+    env: "TIDEGATE_OUTBOX_RETENTION_DAYS",
+    takes: number("DAYS", RETENTION_DAYS_MAX, 1),
+    fallback: null,
+    commands: ["run", "dev"],
+    doc:
+      "Days for which sent rows of an outbox in the ledger's store are kept (default: from the " +
+      "pipeline file, or as the producer set).",
+  },
+  outbox: {
+    flag: "outbox",
+    env: "TIDEGATE_OUTBOX",
+    takes: text("URL"),
+    fallback: null,
+    commands: ["run"],
+    doc: "Outbox of the jobs in the queue, for --sweep-minutes (default: in the ledger's store).",
+  },
+  sweepMinutes: {
+    flag: "sweep-minutes",
+    env: "TIDEGATE_SWEEP_MINUTES",
+    takes: number("MINUTES", SWEEP_MINUTES_MAX),
+    fallback: null,
+    commands: ["run"],
+    doc: "Minutes between two sweeps of the outbox for unsent and stuck jobs (default: 0, never).",
+  },
+  stuckMinutes: {
+    flag: "stuck-minutes",
+    env: "TIDEGATE_STUCK_MINUTES",
+    takes: number("MINUTES", SWEEP_MINUTES_MAX, 1),
+    fallback: null,
+    commands: ["run"],
+    doc: "Age of a sent, unclaimed job at which a sweep republishes it (default: 720).",
+  },
+  acceptClock: {
+    flag: "accept-clock",
+    env: "TIDEGATE_ACCEPT_CLOCK",
+    takes: { kind: "toggle" },
+    fallback: null,
+    commands: ["run", "dev"],
+    doc: "Believe the clock, however far it is ahead of the ledger and the data.",
   },
 } as const satisfies Record<string, Setting>;
 
@@ -180,12 +267,22 @@ export interface RunSettings {
   readonly data?: string | undefined;
   readonly port?: number | undefined;
   readonly allowHost?: string | undefined;
+  readonly baseHost?: string | undefined;
   readonly allowLinkLocal?: boolean | undefined;
   readonly metricsPort?: number | undefined;
+  readonly metricsHost?: string | undefined;
+  readonly once?: boolean | undefined;
+  readonly maxMessages?: number | undefined;
+  readonly exitWhenIdle?: boolean | undefined;
   readonly drainMs?: number | undefined;
   readonly logLevel?: LogLevel | undefined;
   readonly generation?: number | undefined;
   readonly ledgerRetentionDays?: number | undefined;
+  readonly outboxRetentionDays?: number | undefined;
+  readonly outbox?: string | undefined;
+  readonly sweepMinutes?: number | undefined;
+  readonly stuckMinutes?: number | undefined;
+  readonly acceptClock?: boolean | undefined;
 }
 
 /** Settings with a default are always present. */
@@ -193,6 +290,7 @@ export type FilledSettings = RunSettings & {
   readonly data: string;
   readonly port: number;
   readonly metricsPort: number;
+  readonly metricsHost: string;
   readonly drainMs: number;
   readonly logLevel: LogLevel;
 };

@@ -1,5 +1,5 @@
 // Metrics listener: /metrics for Prometheus and /health for an orchestrator.
-//   L1. It listens on loopback only: metrics reveal business figures, and callers are not
+//   L1. It listens on loopback by default: metrics reveal business figures, and callers are not
 //       authenticated.
 //   L2. /health is 200 while the pipeline receives, and 503 from the start of a drain, so that load
 //       balancers and orchestrators stop counting on it.
@@ -8,7 +8,11 @@ import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
 import type { HttpReply } from "../ports/http.ts";
 
-const HOST = "127.0.0.1"; // L1
+export interface MetricsAddress {
+  readonly port: number;
+  /** Default: 127.0.0.1 (L1). */
+  readonly host?: string;
+}
 
 export interface MetricsSource {
   /** Prometheus text and its content type. */
@@ -18,14 +22,14 @@ export interface MetricsSource {
 }
 
 export interface MetricsListener {
-  /** `http://127.0.0.1:port` */
+  /** `http://host:port` */
   readonly origin: string;
   close(): Promise<void>;
 }
 
 export async function startMetricsListener(
   source: MetricsSource,
-  port: number,
+  { port, host = "127.0.0.1" }: MetricsAddress,
 ): Promise<MetricsListener> {
   const answer = ({ method, path }: { method: string; path: string }): HttpReply => {
     if (method !== "GET" && method !== "HEAD") return reply(405, "text/plain", "GET only\n");
@@ -42,14 +46,24 @@ export async function startMetricsListener(
     onError: source.onError,
   });
   try {
-    const chosen = await listener.listen(port, HOST);
-    return { origin: `http://${HOST}:${chosen}`, close: () => listener.close() };
+    const chosen = await listener.listen(port, host);
+    const name = host.includes(":") ? `[${host}]` : host;
+    return { origin: `http://${name}:${chosen}`, close: () => listener.close() };
   } catch (error) {
     await listener.close();
-    if ((error as { code?: string }).code !== "TG_PORT_IN_USE") throw error;
-    const message = `port ${port} for /metrics is in use; choose another --metrics-port`;
-    throw new TidegateError("TG_PORT_IN_USE", message, { cause: error });
+    throw faultOf(error, { port, host });
   }
+}
+
+function faultOf(error: unknown, { port, host }: MetricsAddress): unknown {
+  const { code } = error as { readonly code?: string };
+  if (code === "TG_PORT_IN_USE") {
+    const message = `port ${port} for /metrics is in use; choose another --metrics-port`;
+    return new TidegateError("TG_PORT_IN_USE", message, { cause: error });
+  }
+  if (code !== "TG_CONFIG_INVALID") return error;
+  const message = `/metrics cannot listen on "${host}", port ${port}; choose another --metrics-host`;
+  return new TidegateError("TG_CONFIG_INVALID", message, { cause: error });
 }
 
 function reply(status: number, type: string, body: string): HttpReply {

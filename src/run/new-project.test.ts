@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../test/support/temporary-folder.ts";
 import { projectName, writeProject } from "./new-project.ts";
@@ -9,9 +9,15 @@ const folder = useTemporaryFolder("init");
 test("a project is written into a folder that need not exist, named after it", () => {
   const project = join(folder, "Daily Orders");
   const files = writeProject(project, "^1.2.3");
-  expect(readdirSync(project).toSorted()).toEqual([...files].toSorted());
+  const written = readdirSync(project, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(project, join(parentPath, name)));
+  expect(written.toSorted()).toEqual([...files].toSorted());
   const described = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
   expect(described).toMatchObject({ name: "daily-orders", dependencies: { tidegate: "^1.2.3" } });
+  expect(Object.keys(described.devDependencies)).toEqual(["@types/node", "typescript"]);
+  const ignored = readFileSync(join(project, ".gitignore"), "utf8").split("\n");
+  expect(ignored).toEqual(expect.arrayContaining(["node_modules/", ".tidegate/", "inbox/"]));
   const text = readFileSync(join(project, "pipeline.ts"), "utf8");
   expect(text).toContain(`source: { bucket: "daily-orders", prefix: "in/" }`);
 });

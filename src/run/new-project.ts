@@ -2,11 +2,13 @@
 //   N1. Nothing is overwritten. If one of the files exists, none is written.
 
 import { existsSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { reasonOf, TidegateError } from "../core/errors.ts";
 import { ensureFolder } from "./open/ensure-folder.ts";
 
 const PIPELINE = "pipeline.ts";
+/** `tidegate dev` suggests it, and `tidegate prove` uses its folder. */
+const SAMPLE = "samples/monday.csv";
 const NAME_DEFAULT = "my-pipeline";
 /** A valid bucket name: the bucket has the name of the project. */
 const NAME = /^[a-z][a-z0-9-]{1,40}[a-z0-9]$/;
@@ -23,6 +25,7 @@ export function writeProject(folder: string, dependency: string): readonly strin
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   ensureFolder("project", folder);
+  ensureFolder("project", join(folder, dirname(SAMPLE)));
   for (const [name, text] of Object.entries(files)) writeOwn(join(folder, name), text);
   return Object.keys(files);
 }
@@ -52,7 +55,8 @@ function projectFiles(name: string, dependency: string): Readonly<Record<string,
     [PIPELINE]: pipelineFile(name),
     "pipeline.test.ts": TEST_FILE,
     "README.md": readme(name),
-    ".gitignore": "node_modules/\n.tidegate/\n",
+    [SAMPLE]: "id,customer,amount\n1,Ada,9.50\n2,Grace,12\n",
+    ".gitignore": "node_modules/\n.tidegate/\ninbox/\n",
   };
 }
 
@@ -64,8 +68,11 @@ function packageJson(name: string, dependency: string): string {
     scripts: {
       start: `tidegate dev ${PIPELINE} --watch-folder inbox`,
       test: "node --test",
+      check: "tsc",
+      prove: `tidegate prove ${PIPELINE}`,
     },
     dependencies: { tidegate: dependency },
+    devDependencies: { "@types/node": "^24.0.0", typescript: "^5.9.0" },
     engines: { node: ">=22.18" },
   };
   return `${JSON.stringify(value, null, 2)}\n`;
@@ -136,8 +143,8 @@ test("an order is in the table once, however often its file is put", async () =>
     await t.idle();
     const rows = t.rows("orders").map(({ id, amount }) => [id, amount]);
     assert.deepEqual(rows, [["1", 9.5], ["2", 12]]);
-    const [letter] = await t.deadLetters();
-    assert.equal(letter?.object, "s3://" + t.names.bucket + "/in/broken.csv");
+    const [deadLetter] = await t.deadLetters();
+    assert.equal(deadLetter?.object, "s3://" + t.names.bucket + "/in/broken.csv");
   } finally {
     await t.close();
   }
@@ -152,6 +159,7 @@ A [Tidegate](https://www.npmjs.com/package/tidegate) pipeline: it turns files in
 \`\`\`sh
 npm install
 npm test       # runs the pipeline on an embedded cloud, in one process
+npm run check  # checks the types
 npm start      # keeps it running; prints the endpoint and commands to try
 \`\`\`
 
@@ -160,7 +168,7 @@ While it runs, copy a file into \`inbox/\`, or put one with any S3 client:
 \`\`\`sh
 export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=us-east-1
 export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any
-printf 'id,customer,amount\\n1,Ada,9.50\\n' | aws --endpoint-url $AWS_ENDPOINT_URL s3 cp - s3://${name}/in/monday.csv
+aws --endpoint-url $AWS_ENDPOINT_URL s3 cp ${SAMPLE} s3://${name}/in/
 npx tidegate why s3://${name}/in/monday.csv
 \`\`\`
 

@@ -12,9 +12,19 @@ test("retention comes from the setting, else from the pipeline file, else it is 
   expect(retention({ ledgerRetentionDays: 90 }, { ledgerRetentionDays: 7 })).toBe(7);
 });
 
+test("outbox retention comes from the setting, else from the pipeline file, else from producers", () => {
+  const retention = (file: object, settings: object) =>
+    prepareRun("run", pipeline({ ...spec, ...file }), settings).pipeline.outboxRetentionDays;
+  expect(retention({}, {})).toBeNull();
+  expect(retention({ outboxRetentionDays: 90 }, {})).toBe(90);
+  expect(retention({ outboxRetentionDays: 90 }, { outboxRetentionDays: 7 })).toBe(7);
+});
+
 test.each([0, 1.5, 3_651, "45"])("a retention of %j days is rejected", (days) => {
   const file = { ...spec, ledgerRetentionDays: days as number };
   expect(() => pipeline(file)).toThrow("ledgerRetentionDays must be 1 to 3650");
+  const other = { ...spec, outboxRetentionDays: days as number };
+  expect(() => pipeline(other)).toThrow("outboxRetentionDays must be 1 to 3650");
 });
 
 test("the ledger is in the data folder by default", () => {

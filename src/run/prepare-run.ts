@@ -47,7 +47,8 @@ export function ensureLedgerFolder(url: string): void {
 function withOverrides(pipeline: Pipeline, settings: RunSettings): Pipeline {
   const { generation = pipeline.generation } = settings;
   const { ledgerRetentionDays = pipeline.ledgerRetentionDays } = settings;
-  return { ...pipeline, generation, ledgerRetentionDays };
+  const { outboxRetentionDays = pipeline.outboxRetentionDays } = settings;
+  return { ...pipeline, generation, ledgerRetentionDays, outboxRetentionDays };
 }
 
 function withTablesIn(pipeline: Pipeline, { tablesDatabase: database }: RunSettings): Pipeline {

@@ -10,14 +10,17 @@
 import { hostname } from "node:os";
 import { TidegateError } from "../core/errors.ts";
 import { days, durationMs } from "../core/units.ts";
-import { queueFindings } from "../ingest/policy/queue-check.ts";
+import { startFindings } from "../doctor/start-check.ts";
+import type { Completeness } from "../ingest/late/complete-up-to.ts";
 import {
   type Consumer,
+  type ConsumerOptions,
   type ConsumerSnapshot,
   createConsumer,
 } from "../ingest/running/consumer.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
+import { systemCallLimit } from "../platform/call-limit.ts";
 import { systemPorts } from "../platform/index.ts";
 import { printError } from "../platform/print-error.ts";
 import type { LeaseRenewer } from "../ports/lease-renewer.ts";
@@ -27,19 +30,28 @@ import { createTelemetry } from "../telemetry/create-telemetry.ts";
 import { METRICS_CONTENT_TYPE } from "../telemetry/prometheus-text.ts";
 import { loadTracing } from "../telemetry/tracing.ts";
 import type { FilledSettings } from "./config.ts";
+import { startLateUpkeep } from "./late/late-upkeep.ts";
 import type { OpenRenewer, RenewalTerms } from "./leases/open-renewer.ts";
-import { startMetricsListener } from "./metrics-listener.ts";
+import {
+  type MetricsListener,
+  type MetricsSource,
+  startMetricsListener,
+} from "./metrics-listener.ts";
 import type { Environment } from "./open/environment.ts";
 import { openLedger } from "./open/open-ledger.ts";
 import { openSink } from "./open/open-sink.ts";
 import { parseStoreUrl } from "./open/store-url.ts";
 import type { PreparedRun, ReadySettings } from "./prepare-run.ts";
-import { startLedgerPurger } from "./upkeep/ledger-purger.ts";
+import { recordRun } from "./runs/record-run.ts";
+import { startUpkeep } from "./upkeep/start-upkeep.ts";
+import { untilIdle, whenFinished } from "./when-finished.ts";
 
 /** What a pipeline runs on. */
 export interface PipelineHost {
   readonly environment: Environment;
   readonly openRenewer: OpenRenewer;
+  /** As in the options of a consumer. */
+  readonly prefetch?: ConsumerOptions["prefetch"];
 }
 
 /** Where log lines and failures go, and how a start is cancelled. */
@@ -50,11 +62,18 @@ export interface StartOptions {
   readonly onError?: (error: unknown) => void;
   /** Ends the wait for a queue that does not answer at the start. */
   readonly signal?: AbortSignal;
+  /**
+   * The file of the pipeline: the code digest of the run covers it and its local imports. Default:
+   * the digest covers the pipeline's functions.
+   */
+  readonly file?: string;
 }
 
 /** A started pipeline. Disposing it stops it. */
 export interface RunningPipeline extends AsyncDisposable {
   readonly name: string;
+  /** Identifies this process life in the ledger, in logs and in records. */
+  readonly runId: string;
   readonly queueName: string;
   /** Null if dead-lettered records stay in their own queue. */
   readonly deadLetterQueueName: string | null;
@@ -67,8 +86,15 @@ export interface RunningPipeline extends AsyncDisposable {
   snapshot(): ConsumerSnapshot;
   /** Messages in the dead-letter queue; null if there is none, or if it does not answer. */
   deadLetterDepth(): Promise<number | null>;
+  /** Up to which event time everything that arrived is settled, and what holds it back. */
+  completeUpTo(): Promise<Completeness>;
   /** Resolves with the reason if the pipeline stops by itself (G4). */
   readonly failed: Promise<TidegateError>;
+  /**
+   * Resolves with the reason when the pipeline has done what `once`, `maxMessages` or
+   * `exitWhenIdle` asks for. It keeps running until it is drained or stopped.
+   */
+  readonly finished: Promise<string>;
   /** Resolves when the queue is empty, nothing is in flight, and all telemetry is reported. */
   idle(signal?: AbortSignal): Promise<void>;
   /** Stops receiving, waits for running handlers, and closes everything. */
@@ -77,61 +103,58 @@ export interface RunningPipeline extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** How often a queue is checked for being empty. */
-const IDLE_POLL_MS = durationMs(25);
-
 /** Starts a pipeline; the environment is closed with it. */
 export async function runPipeline(
-  { pipeline, settings }: PreparedRun,
-  { environment, openRenewer }: PipelineHost,
+  prepared: PreparedRun,
+  { environment, openRenewer, prefetch }: PipelineHost,
   options: StartOptions = {},
 ): Promise<RunningPipeline> {
+  const { pipeline, settings } = prepared;
+  const { onError = printError } = options;
   const closers: (() => Promise<unknown>)[] = [() => environment.close()];
-  const closeAll = async () => {
-    for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
-  };
-  const onError = options.onError ?? printError;
+  const closeAll = () => closeInTurn(closers);
   const runId = systemPorts.random.uuid();
   try {
     const telemetry = await openTelemetry(pipeline, settings, runId, options);
     const terms = termsOf(pipeline);
-    const { retentionMs } = terms;
-    const ledger = await openLedger(settings.ledger, systemPorts, { retentionMs });
+    const ledger = await openLedger(settings.ledger, systemPorts, storeOptions(terms, settings));
     closers.push(() => ledger.close());
-    const location = parseStoreUrl(settings.ledger, "ledger");
-    const sink = await openSink(pipeline, ledger, location);
+    const sink = await openSink(pipeline, ledger, parseStoreUrl(settings.ledger, "ledger"));
     if (sink !== null) closers.push(() => sink.close());
     const findings = await checkQueues(pipeline, environment);
     const renewer = await openRenewer({ ledger, url: settings.ledger }, terms, telemetry);
     closers.push(() => renewer.close());
-    const { queue, deadLetters, objects } = environment;
-    const rows = createRowReader(systemPorts);
+    const { queue } = environment;
+    const ports = { ...systemPorts, ...environment, callLimit: systemCallLimit };
     const consumer = createConsumer(
-      { ...systemPorts, queue, deadLetters, ledger, objects, rows, sink, renewer, telemetry },
-      { pipeline, owner: ownerOf(runId), runId, drainMs: durationMs(settings.drainMs) },
+      { ...ports, ledger, rows: createRowReader(systemPorts), sink, renewer, telemetry },
+      { pipeline, runId, prefetch, ...consumerOptionsOf(settings, runId) },
     );
-    let draining = false;
-    const health = () => healthOf(pipeline, consumer, draining);
-    const metrics = () => ({ text: telemetry.metricsText(), type: METRICS_CONTENT_TYPE });
-    const listener = await startMetricsListener({ metrics, health, onError }, settings.metricsPort);
+    const state = { draining: false };
+    const health = () => healthOf(pipeline, consumer, state.draining);
+    const listener = await openListener({ telemetry, health, onError }, settings);
     closers.unshift(() => listener.close()); // G3
+    const recorder = await recordRun({ ledger, consumer }, runId, prepared, options.file);
+    closers.push(() => recorder.close());
     await consumer.start();
-    const purger = startLedgerPurger({ ...systemPorts, telemetry, ledger }, location.store);
-    closers.push(() => purger.close());
-    const end = endOnce(closeAll, () => {
-      draining = true;
-    });
+    const late = startLateUpkeep({ ...ports, ledger, telemetry }, pipeline);
+    const upkeep = [late, ...startUpkeep(pipeline, settings, { ledger, telemetry, sink, queue })];
+    closers.push(() => Promise.all(upkeep.map((each) => each.close())));
+    const end = endOnce(closeAll, state);
     return {
       name: pipeline.name,
-      queueName: queue.name,
-      deadLetterQueueName: deadLetters?.name ?? null,
+      runId,
+      queueName: ports.queue.name,
+      deadLetterQueueName: ports.deadLetters?.name ?? null,
       metricsOrigin: listener.origin,
       findings,
       settings,
       snapshot: () => consumer.snapshot(),
-      deadLetterDepth: () => depthOf(deadLetters),
+      deadLetterDepth: () => depthOf(ports.deadLetters),
+      completeUpTo: late.completeUpTo,
       failed: failureOf(renewer, () => end(() => consumer.stop())),
-      idle: (signal) => untilIdle(queue, consumer, signal),
+      finished: whenFinished(settings, consumer, ports.queue),
+      idle: (signal) => untilIdle(ports.queue, consumer, signal),
       drain: () => end(() => consumer.drain()),
       stop: () => end(() => consumer.stop()),
       [Symbol.asyncDispose]: () => end(() => consumer.stop()),
@@ -142,15 +165,33 @@ export async function runPipeline(
   }
 }
 
+/** G1, G3 */
+async function closeInTurn(closers: (() => Promise<unknown>)[]): Promise<void> {
+  for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close();
+}
+
+function openListener(
+  source: Omit<MetricsSource, "metrics"> & { readonly telemetry: { metricsText(): string } },
+  { metricsPort: port, metricsHost: host }: FilledSettings,
+): Promise<MetricsListener> {
+  const { telemetry, ...rest } = source;
+  const metrics = () => ({ text: telemetry.metricsText(), type: METRICS_CONTENT_TYPE });
+  return startMetricsListener({ ...rest, metrics }, { port, host });
+}
+
 /** A stop interrupts a drain that is in progress; after closing, neither has an effect. */
-function endOnce(closeAll: () => Promise<void>, begin: () => void) {
+function endOnce(closeAll: () => Promise<void>, state: { draining: boolean }) {
   let closing: Promise<void> | null = null;
   return async (end: () => Promise<void>): Promise<void> => {
-    begin();
+    state.draining = true;
     if (closing === null) await end();
     closing ??= closeAll();
     await closing;
   };
+}
+
+function storeOptions({ retentionMs }: RenewalTerms, { acceptClock = false }: ReadySettings) {
+  return { retentionMs, acceptClock };
 }
 
 function termsOf({ name, generation, visibilityMs, ledgerRetentionDays }: Pipeline): RenewalTerms {
@@ -183,6 +224,10 @@ async function openTelemetry(
   });
 }
 
+function consumerOptionsOf({ maxMessages, drainMs }: FilledSettings, runId: string) {
+  return { owner: ownerOf(runId), messagesMax: maxMessages, drainMs: durationMs(drainMs) };
+}
+
 /** Identifies this consumer in the ledger, readably. */
 function ownerOf(runId: string): string {
   return `${hostname()}:${process.pid}:${runId.slice(0, 8)}`;
@@ -196,7 +241,7 @@ async function checkQueues(
   // A role may be allowed to send to the dead-letter queue and not to read its attributes.
   const dead: QueueFacts | null = (await deadLetters?.facts().catch(() => null)) ?? null;
   const { visibilityMs, onPoison, retry } = pipeline;
-  const findings = queueFindings({
+  const findings = startFindings({
     queue: { ...facts, name: queue.name, fifo: queue.fifo },
     deadLetters: dead,
     pipeline: { attempts: retry.attempts, visibilityMs, onPoison },
@@ -207,17 +252,6 @@ async function checkQueues(
 async function depthOf(queue: Queue | null): Promise<number | null> {
   const facts = await queue?.facts().catch(() => undefined);
   return facts === undefined ? null : facts.visible + facts.hidden + facts.delayed;
-}
-
-async function untilIdle(queue: Queue, consumer: Consumer, signal?: AbortSignal): Promise<void> {
-  for (;;) {
-    signal?.throwIfAborted();
-    await consumer.idle();
-    const { visible, hidden, delayed } = await queue.facts();
-    const { inFlight, waiting } = consumer.snapshot();
-    if (visible + hidden + delayed + inFlight + waiting === 0) return;
-    await systemPorts.clock.sleep(IDLE_POLL_MS, signal);
-  }
 }
 
 function healthOf({ name }: Pipeline, consumer: Consumer, draining: boolean) {

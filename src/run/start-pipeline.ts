@@ -6,6 +6,7 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { createJsonLog } from "../telemetry/json-log.ts";
 import type { RunSettings } from "./config.ts";
+import { lateQueueOf } from "./late/open-completeness.ts";
 import { openAwsRenewer } from "./leases/open-renewer.ts";
 import {
   type AwsEnvironment,
@@ -14,13 +15,28 @@ import {
 } from "./open/aws-environment.ts";
 import { waitForQueue } from "./open/wait-for-queue.ts";
 import { ensureLedgerFolder, prepareRun } from "./prepare-run.ts";
-import { type RunningPipeline, runPipeline, type StartOptions } from "./run-pipeline.ts";
+import {
+  type PipelineHost,
+  type RunningPipeline,
+  runPipeline,
+  type StartOptions,
+} from "./run-pipeline.ts";
 
 /** Runs a pipeline on AWS, or on any endpoint that is compatible with SQS and S3. */
-export async function startPipeline(
+export function startPipeline(
   pipeline: Pipeline,
   settings: RunSettings = {},
   options: StartOptions = {},
+): Promise<RunningPipeline> {
+  return startOnAws(pipeline, settings, options);
+}
+
+/** The same, for callers inside the package that decide what is prefetched. */
+export async function startOnAws(
+  pipeline: Pipeline,
+  settings: RunSettings,
+  options: StartOptions,
+  host: Pick<PipelineHost, "prefetch"> = {},
 ): Promise<RunningPipeline> {
   const run = prepareRun("run", pipeline, settings);
   const queue = run.settings.queue ?? run.pipeline.source.queue;
@@ -39,10 +55,11 @@ export async function startPipeline(
     fields,
   });
   const ports = { clock: systemClock, log };
-  const open = () => openAnswering({ queue, deadLetterQueue, endpoint, region });
+  const lateQueue = lateQueueOf(run.pipeline);
+  const open = () => openAnswering({ queue, deadLetterQueue, lateQueue, endpoint, region });
   const environment = await waitForQueue(ports, open, { queue, signal }); // P1
   const openRenewer = openAwsRenewer.bind(null, environment);
-  return runPipeline(run, { environment, openRenewer }, options);
+  return runPipeline(run, { environment, openRenewer, ...host }, options);
 }
 
 /** Opens a queue by URL, too, only if it answers. */

@@ -5,10 +5,18 @@
 
 export interface WaitingMessage {
   readonly name: string;
-  readonly where: "queue" | "dead-letters" | "outbox";
+  readonly where: "queue" | "dead-letters" | "late-queue" | "outbox" | "held";
+}
+
+/** A lane and the watermark that decided it. */
+export interface SimLane {
+  readonly lane: string;
+  readonly watermark: number | null;
 }
 
 type Event =
+  /** The source system has the record; `eventTime` is when it happened. */
+  | { readonly kind: "timed"; readonly name: string; readonly eventTime: number }
   /** The producer's row is in the outbox: from here on, the record must not be lost. */
   | { readonly kind: "registered"; readonly name: string; readonly group: string | null }
   /** The queue accepted the message, or recognised it as a duplicate. */
@@ -40,7 +48,13 @@ type Event =
       readonly name: string;
       readonly fence: number;
       readonly attempt: number;
+      /** What the stored input says that the record is: its dedupe key, or object and sequencer. */
+      readonly input?: string | null;
+      /** The decision that the ledger returned. */
+      readonly lane: SimLane;
     }
+  /** The ledger was asked whether it has the record. */
+  | { readonly kind: "checked"; readonly name: string; readonly exists: boolean }
   /** The ledger rejected a claim or a commit. */
   | { readonly kind: "refused"; readonly name: string; readonly why: string }
   | {
@@ -48,6 +62,7 @@ type Event =
       readonly name: string;
       readonly attempt: number;
       readonly fence: number | null;
+      readonly lane: SimLane;
     }
   | {
       readonly kind: "effect";
@@ -67,6 +82,8 @@ type Event =
       readonly superseded: boolean;
       /** Claim and commit were one write (`lease: "receipt"`). */
       readonly direct: boolean;
+      /** As of a claim; the input of a claimed record was stored by its claim. */
+      readonly input?: string | null;
     }
   | {
       readonly kind: "failed";
@@ -82,14 +99,28 @@ type Event =
       readonly why: string;
       readonly dossier: boolean;
     }
+  /** The record is too late, and parked with its note: the ledger keeps it, or a queue will. */
+  | {
+      readonly kind: "held";
+      readonly name: string;
+      readonly attempts: number;
+      readonly to: "ledger" | "queue";
+    }
+  /** The late queue accepted the record's message. */
+  | { readonly kind: "late-sent"; readonly name: string; readonly messageId: string }
+  /** The pipeline says that it is complete up to `value`; it was asked at `startedAt`. */
+  | { readonly kind: "complete"; readonly value: number; readonly startedAt: number }
   | { readonly kind: "released"; readonly name: string }
   | { readonly kind: "reopened"; readonly name: string }
   | { readonly kind: "acked"; readonly names: readonly string[]; readonly messageId: string }
   /** Dead letters were moved back to their source queue as new messages. */
   | { readonly kind: "moved-back"; readonly names: readonly string[] }
   | { readonly kind: "purged"; readonly names: readonly string[] }
-  /** Messages reached the end of their queue's retention period and were deleted. */
-  | { readonly kind: "expired"; readonly names: readonly string[] }
+  /**
+   * Messages were erased after the end of their queue's retention period. No receive returns them
+   * from that end on; the broker erases them later.
+   */
+  | { readonly kind: "expired"; readonly names: readonly string[]; readonly endedAt: number }
   | { readonly kind: "watermark"; readonly value: number; readonly stored: number }
   | {
       readonly kind: "object";
@@ -98,6 +129,16 @@ type Event =
       readonly sequencer: string;
       readonly change: "put" | "removed";
       readonly value: string;
+    }
+  /** The circuit breaker of a consumer opened, or closed again. */
+  | { readonly kind: "breaker"; readonly open: boolean }
+  /** A check found that all jobs of a batch are done. */
+  | {
+      readonly kind: "batch-complete";
+      readonly batch: string;
+      /** Whether the source system had passed on all its jobs. */
+      readonly whole: boolean;
+      readonly names: readonly string[];
     }
   | { readonly kind: "process"; readonly what: string }
   | { readonly kind: "fault"; readonly id: string; readonly what: string }
@@ -125,7 +166,7 @@ export interface WorldFacts {
   /** A record whose object is missing is committed without effects. */
   readonly drops: boolean;
   /** How far the watermark stays behind the newest event, at least. */
-  readonly allowedLatenessMs: number;
+  readonly outOfOrderMs: number;
   /** How long a handler may hang; 0 if none does. */
   readonly hangMs: number;
 }

@@ -1,15 +1,22 @@
 // Record names: maps long keys and bodies back to the workload's name of a record.
 
 import { envelopeKey } from "../core/events/envelope.ts";
+import { ownIdentity } from "../core/events/own-message.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { RecordKey } from "../ports/record.ts";
 
 /** The `source` of the simulated producers' envelopes. */
 export const EVENT_SOURCE = "sim.world.events";
+/** The name of the simulated pipeline. */
+export const PIPELINE_NAME = "sim";
 
 export interface RecordNames {
-  /** Assigns `name` to the record with this identity. */
-  add(identity: string, name: string): void;
+  /** Assigns `name` to the record with this identity, and to a body that does not show it. */
+  add(identity: string, name: string, body?: string): void;
+  /** Assigns `name` to a record that consumers read as an own message. */
+  addOwn(name: string): void;
+  /** Names the record that a consumer would make if it took the message id for the key. */
+  delivered(messageId: string, names: readonly string[]): void;
   ofKey(key: RecordKey | string): string;
   ofOutboxKey(key: string): string;
   ofBody(body: string): readonly string[];
@@ -18,14 +25,27 @@ export interface RecordNames {
 export function createRecordNames(pipeline: string, generation: number): RecordNames {
   const byKey = new Map<string, string>();
   const byIdentity = new Map<string, string>();
+  const byBody = new Map<string, readonly string[]>();
+  let own = false;
+  const assign = (identity: string, name: string) => {
+    byIdentity.set(identity, name);
+    byKey.set(recordKey({ pipeline, generation }, identity), name);
+  };
   return {
-    add(identity, name) {
-      byIdentity.set(identity, name);
-      byKey.set(recordKey({ pipeline, generation }, identity), name);
+    add(identity, name, body) {
+      if (body !== undefined) byBody.set(body, [name]);
+      assign(identity, name);
+    },
+    addOwn(name) {
+      own = true;
+      assign(ownIdentity(pipeline, "body", name), name);
+    },
+    delivered(messageId, [name]) {
+      if (own && name !== undefined) assign(ownIdentity(pipeline, "body", messageId), name);
     },
     ofKey: (key) => byKey.get(key) ?? key,
     ofOutboxKey: (key) => byIdentity.get(key) ?? key,
-    ofBody: namesIn,
+    ofBody: (body) => byBody.get(body) ?? namesIn(body),
   };
 }
 

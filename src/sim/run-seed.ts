@@ -2,7 +2,7 @@
 
 import { hours } from "../core/units.ts";
 import { CHECKERS } from "./checkers/all-checkers.ts";
-import type { Violation } from "./checkers/checker.ts";
+import type { Checker, Violation } from "./checkers/checker.ts";
 import type { FiredFault } from "./faults/call-faults.ts";
 import type { FaultMix } from "./faults/fault-mix.ts";
 import type { HistoryEvent } from "./history.ts";
@@ -24,6 +24,8 @@ export interface RunSeedOptions {
   readonly topology?: Partial<Topology>;
   readonly mix?: Partial<FaultMix>;
   readonly parts?: Partial<WorldParts>;
+  /** Default: all checkers. */
+  readonly checkers?: readonly Checker[];
 }
 
 export interface SeedReport {
@@ -44,7 +46,7 @@ export async function runSeed(seed: number, options: RunSeedOptions): Promise<Se
   const drawn = drawSwarm(seed);
   const topology = { ...drawn.topology, ...options.topology };
   const mix = { ...drawn.mix, ...options.mix };
-  const { drain, only, skipped, parts } = options;
+  const { drain, only, skipped, parts, checkers = CHECKERS } = options;
   const world = await createWorld({
     seed,
     topology,
@@ -64,7 +66,7 @@ export async function runSeed(seed: number, options: RunSeedOptions): Promise<Se
     events,
     fired,
     traceHash: world.traceHash(),
-    violations: CHECKERS.flatMap((checker) => checker.check(events, facts)),
+    violations: checkers.flatMap((checker) => checker.check(events, facts)),
     deliveries: events.filter(({ kind }) => kind === "delivered").length,
     elapsedMs: world.elapsedMs(),
     steps: world.services.scheduler.ran,

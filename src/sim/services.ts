@@ -6,27 +6,29 @@ import { createBroker } from "../broker/engine/create-broker.ts";
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
-import { days, durationMs } from "../core/units.ts";
+import { days } from "../core/units.ts";
+import type { BrokerStore } from "../ports/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { Outbox } from "../ports/outbox.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import { type CallFaultKind, createFaults } from "./faults/call-faults.ts";
 import type { FaultMix } from "./faults/fault-mix.ts";
+import { FrozenHolders } from "./faults/frozen-holders.ts";
 import { hashText } from "./faults/named-random.ts";
 import { createHistory, type History } from "./history.ts";
-import { SimProcess } from "./hosts/process.ts";
-import { PIPELINE_NAME } from "./hosts/sim-pipeline.ts";
+import { type HostClock, SimProcess } from "./hosts/process.ts";
 import { createEffectTable, type EffectTable } from "./ports/effect-table.ts";
 import { Network, type Service } from "./ports/network.ts";
+import { callersTime, createStoreCaller, type StoreCaller } from "./ports/process-time.ts";
 import { repeatingQueue } from "./ports/repeater.ts";
 import { createSimBrokerStore, type StoreFaults } from "./ports/sim-broker-store.ts";
 import { SimBucket } from "./ports/sim-bucket.ts";
-import { type LedgerCaller, ledgerClock } from "./ports/sim-ledger.ts";
+import { SimResults } from "./ports/sim-objects-sink.ts";
 import type { SimPorts } from "./ports/sim-ports.ts";
 import type { Receipts } from "./ports/sim-queue.ts";
 import { effectOfWrite } from "./ports/sim-sink.ts";
-import { createRecordNames } from "./record-names.ts";
+import { createRecordNames, PIPELINE_NAME } from "./record-names.ts";
 import { type Drain, Scheduler } from "./scheduler.ts";
 import type { Topology } from "./topology.ts";
 import { TraceHash } from "./trace-hash.ts";
@@ -47,29 +49,41 @@ export interface WorldServicesOptions {
   readonly quietAt: number;
   readonly parts: WorldParts;
   readonly drain: Drain;
-  /** How long after it is sent a record becomes visible. */
-  readonly lateMsOf: (name: string) => number;
 }
 
 export interface WorldServices {
   readonly scheduler: Scheduler;
   readonly trace: TraceHash;
   readonly history: History;
-  readonly ports: SimPorts & { readonly receipts: Receipts };
+  readonly ports: SimPorts & { readonly receipts: Receipts; readonly holders: FrozenHolders };
   readonly broker: Broker;
   readonly queue: Queue;
   readonly deadLetters: Queue;
+  readonly lateQueue: Queue;
   readonly ledger: Ledger;
-  readonly ledgerCaller: LedgerCaller;
+  readonly ledgerCaller: StoreCaller;
+  readonly outboxCaller: StoreCaller;
   readonly outbox: Outbox;
   readonly table: EffectTable;
   readonly bucket: SimBucket;
+  /** The bucket that an objects sink writes to. */
+  readonly results: SimResults;
   readonly endpoints: Readonly<Record<ServiceName, Service>>;
   readonly storeFaults: StoreFaults;
+  readonly brokerClock: HostClock;
   arnOf(queue: Queue): string;
 }
 
-export type ServiceName = "queue" | "dead-letters" | "ledger" | "sink" | "objects" | "outbox";
+const SERVICE_NAMES = [
+  "queue",
+  "dead-letters",
+  "late-queue",
+  "ledger",
+  "sink",
+  "objects",
+  "outbox",
+] as const;
+export type ServiceName = (typeof SERVICE_NAMES)[number];
 
 export async function createWorldServices(options: WorldServicesOptions): Promise<WorldServices> {
   const { seed, topology, mix, only, planned, quietAt, parts } = options;
@@ -86,23 +100,17 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     onFired: ({ id, what }) => history.add("world", { kind: "fault", id, what }),
   });
   const network = new Network(scheduler, topology);
+  const frozen = { rate: mix.frozenHolders, leaseMs: topology.visibilityMs };
+  const holders = new FrozenHolders({ seed, scheduler, faults, quietAt, ...frozen });
   const names = createRecordNames(PIPELINE_NAME, 0);
   const receipts: Receipts = new Map();
   const storeFaults: StoreFaults = { next: null, commitMsMax: 0 };
-  const brokerProcess = new SimProcess("broker", scheduler, () => {});
-  const { clock, turn } = brokerProcess;
+  const brokerClock: HostClock = { aheadMs: 0 };
+  const brokerProcess = new SimProcess("broker", scheduler, () => {}, brokerClock);
+  const { clock } = brokerProcess;
   const observer = { scheduler, history, names, retentionMs: topology.retentionMs };
-  const store = createSimBrokerStore(parts.createBrokerStore(), storeFaults, observer);
-  const starting = createBroker(
-    { store, clock, turn, random: createSeededRandom(`${seed} broker`) },
-    { account: ACCOUNT, region: REGION },
-  );
-  await scheduler.run(scheduler.now);
-  const broker = lateBroker(await starting, (body) => {
-    const name = names.ofBody(body)[0] ?? "";
-    const lateMs = topology.fifo ? 0 : options.lateMsOf(name);
-    return lateMs > 0 && faults.fires(`late/${name}`, `${name} becomes visible late`) ? lateMs : 0;
-  });
+  const store = createSimBrokerStore(parts.createBrokerStore, storeFaults, observer);
+  const broker = await startBroker(seed, brokerProcess, store, scheduler);
   const queues = await createQueues(scheduler, broker, topology);
   const exact = topology.fifo && topology.commitMsMax === 0; // X1
   const repeaterPorts = { faults, history, names, scheduler };
@@ -110,9 +118,10 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     ? repeatingQueue(queues.queue, repeaterPorts, { seed, quietAt })
     : queues.queue;
   storeFaults.commitMsMax = topology.commitMsMax;
-  const ledgerCaller: LedgerCaller = { actor: "", now: null };
+  const ledgerCaller = createStoreCaller();
+  const outboxCaller = createStoreCaller();
   const table = createEffectTable(history);
-  const ledger = createLedger(options, table, { scheduler, ledgerCaller, names });
+  const ledger = createLedger(options, table, { scheduler, clock, ledgerCaller, names });
   return {
     scheduler,
     trace,
@@ -120,21 +129,42 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     broker,
     ledger,
     ledgerCaller,
-    outbox: parts.createOutbox({ clock }),
+    outboxCaller,
+    brokerClock,
+    outbox: parts.createOutbox({ clock, time: callersTime(scheduler, outboxCaller) }),
     table,
     storeFaults,
     queue,
     deadLetters: queues.deadLetters,
-    ports: { network, faults, history, names, receipts },
+    lateQueue: queues.lateQueue,
+    ports: { network, faults, history, names, receipts, holders },
     bucket: new SimBucket(topology.versioned),
+    results: new SimResults(history, names),
     endpoints: createEndpoints(),
     arnOf: ({ name }) => `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`,
   };
 }
 
+async function startBroker(
+  seed: number,
+  { clock, turn }: SimProcess,
+  store: BrokerStore,
+  scheduler: Scheduler,
+): Promise<Broker> {
+  const random = createSeededRandom(`${seed} broker`);
+  const starting = createBroker(
+    { store, clock, turn, random },
+    { account: ACCOUNT, region: REGION },
+  );
+  await scheduler.run(scheduler.now);
+  return await starting;
+}
+
 function createEndpoints(): Record<ServiceName, Service> {
-  const names = ["queue", "dead-letters", "ledger", "sink", "objects", "outbox"] as const;
-  const endpoints = names.map((name): [ServiceName, Service] => [name, { name, downUntil: 0 }]);
+  const endpoints = SERVICE_NAMES.map((name): [ServiceName, Service] => [
+    name,
+    { name, downUntil: 0 },
+  ]);
   return Object.fromEntries(endpoints) as Record<ServiceName, Service>;
 }
 
@@ -153,12 +183,12 @@ function createLedger(
   table: EffectTable,
   world: {
     readonly scheduler: Scheduler;
-    readonly ledgerCaller: LedgerCaller;
+    readonly ledgerCaller: StoreCaller;
+    readonly clock: Clock;
     readonly names: SimPorts["names"];
   },
 ): Ledger {
-  const { scheduler, ledgerCaller, names } = world;
-  const clock: Clock = ledgerClock(scheduler, ledgerCaller);
+  const { scheduler, clock, ledgerCaller, names } = world;
   const run: NonNullable<NonNullable<Parameters<WorldParts["createLedger"]>[1]>["writes"]>["run"] =
     (writes, { key, fence }) => {
       for (const write of writes) {
@@ -167,39 +197,37 @@ function createLedger(
     };
   const transactional = topology.sink === "transactional";
   return parts.createLedger(
-    { clock },
+    { clock, time: callersTime(scheduler, ledgerCaller) },
     { retentionMs: days(1), ...(transactional && { writes: { dialect: "sqlite", run } }) },
   );
-}
-
-/** A broker in which some messages become visible some time after they are sent. */
-function lateBroker(inner: Broker, lateMsOf: (body: string) => number): Broker {
-  const submit: Broker["submit"] = (name, input, signal) => {
-    if (name !== "send") return inner.submit(name, input, signal);
-    const send = input as Parameters<typeof inner.submit<"send">>[1];
-    const entries = send.entries.map((entry) => {
-      const lateMs = lateMsOf(entry.body);
-      return lateMs === 0 ? entry : { ...entry, lateMs: durationMs(lateMs) };
-    });
-    return inner.submit(name, { ...send, entries } as typeof input, signal);
-  };
-  return Object.assign(Object.create(inner) as Broker, { submit });
 }
 
 async function createQueues(
   scheduler: Scheduler,
   broker: Broker,
-  { fifo, maxReceiveCount, retentionMs }: Topology,
+  { fifo, maxReceiveCount, retentionMs, deadLetterRetentionMs }: Topology,
 ) {
   const base: Record<string, string> = fifo ? { FifoQueue: "true" } : {};
-  const [work, dead] = fifo ? ["work.fifo", "dead.fifo"] : ["work", "dead"];
+  const [work, dead, late] = ["work", "dead", "late"].map((name) =>
+    fifo ? `${name}.fifo` : name,
+  ) as [string, string, string];
   const deadLetterTargetArn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${dead}`;
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount });
-  const MessageRetentionPeriod = String(retentionMs / 1_000);
-  const attributes = { ...base, RedrivePolicy, MessageRetentionPeriod };
+  const attributes = {
+    ...base,
+    ...(maxReceiveCount !== null && { RedrivePolicy }),
+    MessageRetentionPeriod: String(retentionMs / 1_000),
+  };
+  const deadAttributes = {
+    ...base,
+    ...(deadLetterRetentionMs !== undefined && {
+      MessageRetentionPeriod: String(deadLetterRetentionMs / 1_000),
+    }),
+  };
   const creating = [
-    broker.submit("createQueue", { name: dead, attributes: base, tags: {} }),
+    broker.submit("createQueue", { name: dead, attributes: deadAttributes, tags: {} }),
     broker.submit("createQueue", { name: work, attributes, tags: {} }),
+    broker.submit("createQueue", { name: late, attributes: base, tags: {} }),
   ];
   await scheduler.run(scheduler.now);
   for (const created of await Promise.all(creating)) {
@@ -208,5 +236,6 @@ async function createQueues(
   return {
     queue: createBrokerQueue(broker, { queue: work }),
     deadLetters: createBrokerQueue(broker, { queue: dead }),
+    lateQueue: createBrokerQueue(broker, { queue: late }),
   };
 }

@@ -69,11 +69,13 @@ function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end"
       return `receives ${event.names.join(", ")} (${which})`;
     }
     case "claimed":
-      return `claims ${event.name} (attempt ${event.attempt}, fence ${event.fence - START_AT})`;
+      return `claims ${event.name} (attempt ${event.attempt}, fence ${event.fence - START_AT}, ${event.lane.lane})`;
+    case "checked":
+      return `asks for ${event.name}, which the ledger ${event.exists ? "has" : "does not have"}`;
     case "refused":
       return `is refused ${event.name} by the ledger: ${event.why}`;
     case "handling":
-      return `runs the handler on ${event.name} (attempt ${event.attempt})`;
+      return `runs the handler on ${event.name} (attempt ${event.attempt}, ${event.lane.lane})`;
     case "effect":
       return event.accepted
         ? `applies the effect ${event.value}`
@@ -82,6 +84,8 @@ function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end"
       return `commits ${event.name}${event.superseded ? " (superseded)" : ""}`;
     case "failed":
       return `fails ${event.name} (attempt ${event.attempts}): ${event.why}`;
+    case "held":
+      return `parks ${event.name} as too late, for the ${event.to}`;
     case "parked":
       return `parks ${event.name} after ${event.attempts} attempts: ${event.why}`;
     default:
@@ -90,6 +94,9 @@ function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end"
 }
 
 type OtherKind =
+  | "timed"
+  | "late-sent"
+  | "complete"
   | "released"
   | "reopened"
   | "acked"
@@ -98,10 +105,18 @@ type OtherKind =
   | "expired"
   | "watermark"
   | "object"
+  | "breaker"
+  | "batch-complete"
   | "process";
 
 function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): string {
   switch (event.kind) {
+    case "timed":
+      return `creates ${event.name} with the event time ${timeOf(event.eventTime).trim()}`;
+    case "late-sent":
+      return `sends ${event.name} to the late queue (message ${short(event.messageId)})`;
+    case "complete":
+      return `reports that everything before ${timeOf(event.value).trim()} is settled`;
     case "released":
       return `releases ${event.name}`;
     case "reopened":
@@ -118,6 +133,10 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
       return `stores watermark ${timeOf(event.stored).trim()}`;
     case "object":
       return `${event.change === "put" ? "puts" : "removes"} ${event.object} (${changeOf(event)})`;
+    case "breaker":
+      return event.open ? "stops receiving: its breaker opens" : "receives again";
+    case "batch-complete":
+      return `finds that the batch ${event.batch} is complete`;
     case "process":
       return event.what;
     default:

@@ -37,8 +37,14 @@ function drawTopology(dice: NamedDice): Topology {
   const events = dice.scaled("events", 60, 1_200);
   return {
     contents,
+    own: contents === "messages" && dice.roll("own messages", 0.3),
     fifo,
     sink,
+    objectsSink: contents === "messages" && sink === "idempotent" && dice.roll("objects sink", 0.5),
+    batches:
+      contents === "messages" && dice.roll("batches", 0.25)
+        ? dice.whole("how many batches", 4, 40)
+        : 0,
     groups: dice.scaled("groups", 1, 24),
     producers: dice.whole("producers", 1, 3),
     forgetful: dice.roll("forgetful", 0.3),
@@ -61,7 +67,10 @@ function drawTopology(dice: NamedDice): Topology {
     latencyMsMax: dice.scaled("latency", 2, 200),
     slowMsMax: dice.scaled("slow", 500, 240_000),
     commitMsMax: dice.roll("slow commits", 0.3) ? dice.scaled("commit", 1, 500) : 0,
-    allowedLatenessMs: dice.scaled("lateness", 1_000, 600_000),
+    outOfOrderMs: dice.scaled("lateness", 1_000, 600_000),
+    late: dice.pick("late", ["process", "process", "hold", "queue"] as const),
+    allowedLatenessMs: dice.scaled("allowed lateness", 1, 120_000),
+    lateEvents: dice.roll("late events", 0.6) ? 0.15 : 0,
     events,
     bursts: dice.whole("bursts", 1, 8),
     burstMs: dice.scaled("burst", 50, 120_000),
@@ -113,14 +122,23 @@ const TIMELINE_MAX: Readonly<Record<TimelineFaultKind, number>> = {
   redrive: 3,
   "native-redrive": 2,
   "ledger-purge": 6,
+  "late-release": 4,
   "queue-purge": 1,
   "object-overwritten": 12,
   "object-deleted": 6,
+  "failed-sync": 3,
+  "clock-leap": 5,
 };
 
-/** A queue purge excuses the loss of messages, so most worlds have none. */
+/** Maximum probability per call; a world has some thousands of calls. */
+const FROZEN_HOLDERS_MAX = 0.02;
+
 const TIMELINE_PROBABILITY = 0.4;
-const PURGE_PROBABILITY = 0.08;
+/** A queue purge excuses the loss of messages, so most worlds have none. */
+const RARE: Readonly<Partial<Record<TimelineFaultKind, number>>> = {
+  "queue-purge": 0.08,
+  "failed-sync": 0.2,
+};
 
 function drawMix(dice: NamedDice): FaultMix {
   const rates = CALL_FAULTS.map((kind): [CallFaultKind, number] => {
@@ -128,14 +146,15 @@ function drawMix(dice: NamedDice): FaultMix {
     return [kind, on ? RATES_MAX[kind] * dice.fraction(`how much ${kind}`) : 0];
   });
   const timeline = TIMELINE_FAULTS.map((kind): [TimelineFaultKind, number] => {
-    const probability = kind === "queue-purge" ? PURGE_PROBABILITY : TIMELINE_PROBABILITY;
+    const probability = RARE[kind] ?? TIMELINE_PROBABILITY;
     const on = dice.roll(`timeline ${kind}`, probability);
     return [kind, on ? dice.whole(`how often ${kind}`, 1, TIMELINE_MAX[kind]) : 0];
   });
   return {
     rates: Object.fromEntries(rates) as Record<CallFaultKind, number>,
     timeline: Object.fromEntries(timeline) as Record<TimelineFaultKind, number>,
-    late: dice.roll("late", 0.4) ? 0.3 * dice.fraction("how much late") : 0,
-    lateMsMax: dice.scaled("late ms", 100, 300_000),
+    frozenHolders: dice.roll("frozen holders", 0.3)
+      ? FROZEN_HOLDERS_MAX * dice.fraction("how much frozen holders")
+      : 0,
   };
 }

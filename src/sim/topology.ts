@@ -5,6 +5,8 @@ import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
 
 export interface Topology {
   readonly contents: "messages" | "objects";
+  /** Whether consumers read the messages as own messages, keyed from the body. */
+  readonly own: boolean;
   readonly fifo: boolean;
   /** Message groups, or objects that are put again and again. */
   readonly groups: number;
@@ -22,11 +24,18 @@ export interface Topology {
   readonly retryCapMs: number;
   readonly lease: "auto" | "ledger" | "receipt";
   readonly sink: "transactional" | "idempotent";
+  /** Whether the idempotent sink writes objects to a bucket. */
+  readonly objectsSink: boolean;
+  /** Batches that a poller registers, of half of the records; 0: no poller. */
+  readonly batches: number;
   readonly onPoison: "halt" | "skip";
   readonly onMissing: "dead-letter" | "drop" | "retry";
-  readonly maxReceiveCount: number;
+  /** Null: the queue has no dead-letter queue. */
+  readonly maxReceiveCount: number | null;
   /** Retention period of the queue. */
   readonly retentionMs: number;
+  /** Retention period of the dead-letter queue. Default: that of SQS. */
+  readonly deadLetterRetentionMs?: number;
   /** Whether leases are renewed in the event loop, or on a separate thread. */
   readonly leaseRenewer: "loop" | "thread";
   /** Whether the ledger uses the caller's clock as of the call, or as of its execution. */
@@ -38,7 +47,12 @@ export interface Topology {
   readonly slowMsMax: number;
   /** Maximum duration of a broker commit; 0: commits take no time. */
   readonly commitMsMax: number;
+  readonly outOfOrderMs: number;
+  /** What consumers do with records that are too late. */
+  readonly late: "process" | "hold" | "queue";
   readonly allowedLatenessMs: number;
+  /** Fraction of the records whose event time is older than their arrival. */
+  readonly lateEvents: number;
   readonly events: number;
   readonly bursts: number;
   readonly burstMs: number;
@@ -58,6 +72,7 @@ export interface Topology {
 
 export const PLAIN_TOPOLOGY: Topology = {
   contents: "messages",
+  own: false,
   fifo: false,
   groups: 4,
   producers: 1,
@@ -70,6 +85,8 @@ export const PLAIN_TOPOLOGY: Topology = {
   retryCapMs: 30_000,
   lease: "auto",
   sink: "transactional",
+  objectsSink: false,
+  batches: 0,
   onPoison: "halt",
   onMissing: "dead-letter",
   maxReceiveCount: 1_000,
@@ -81,7 +98,10 @@ export const PLAIN_TOPOLOGY: Topology = {
   latencyMsMax: 10,
   slowMsMax: 60_000,
   commitMsMax: 0,
-  allowedLatenessMs: 600_000,
+  outOfOrderMs: 600_000,
+  late: "process",
+  allowedLatenessMs: 0,
+  lateEvents: 0,
   events: 20,
   bursts: 1,
   burstMs: 1_000,

@@ -24,13 +24,16 @@ export interface WorkloadItem {
   /** The message group, or the object's key. */
   readonly group: string;
   readonly change: "put" | "removed";
-  readonly plan: HandlerPlan;
+  /** How much older its event time is than `atMs`. */
   readonly lateMs: number;
+  readonly plan: HandlerPlan;
 }
 
 /** More attempts than any pipeline makes. */
 export const HOPELESS = Number.MAX_SAFE_INTEGER;
 const QUICK: HandlerPlan = { durationMs: 5, failures: 0, poison: false, hanging: false };
+const LATE_MS_MIN = 1_000;
+const LATE_MS_MAX = 7_200_000;
 /** Duration of a slow handler, in leases. */
 const SLOW_LEASES = 2.5;
 
@@ -40,10 +43,9 @@ export function drawWorkload(
     readonly topology: Topology;
     readonly spanMs: number;
     readonly skipped: ReadonlySet<string>;
-    readonly late: { readonly fraction: number; readonly msMax: number };
   },
 ): WorkloadItem[] {
-  const { topology, spanMs, skipped, late } = options;
+  const { topology, spanMs, skipped } = options;
   const dice = createNamedDice(seed, "workload");
   const items: WorkloadItem[] = [];
   for (let at = 1; at <= topology.events; at += 1) {
@@ -51,15 +53,14 @@ export function drawWorkload(
     if (skipped.has(name)) continue; // W1
     const burst = dice.whole(`${name} burst`, 1, topology.bursts);
     const startMs = burstAtMs(dice, burst, { topology, spanMs });
-    const isLate = dice.roll(`${name} late`, late.fraction);
     items.push({
       name,
       atMs: Math.floor(startMs + dice.fraction(`${name} at`) * topology.burstMs),
       producer: dice.whole(`${name} producer`, 1, topology.producers),
       group: `g${dice.whole(`${name} group`, 1, topology.groups)}`,
       change: dice.roll(`${name} removed`, 0.1) ? "removed" : "put",
+      lateMs: drawLateMs(dice, name, topology),
       plan: drawPlan(dice, name, topology),
-      lateMs: isLate ? dice.scaled(`${name} late ms`, 10, Math.max(11, late.msMax)) : 0,
     });
   }
   return items.sort((one, two) => one.atMs - two.atMs);
@@ -84,6 +85,11 @@ export function busyAtMs(
   const burst = dice.whole(`${name} burst`, 1, topology.bursts);
   const withinMs = dice.fraction(`${name} within`) * topology.burstMs;
   return Math.floor(burstAtMs(dice, burst, { topology, spanMs }) + withinMs);
+}
+
+function drawLateMs(dice: NamedDice, name: string, { lateEvents }: Topology): number {
+  if (!dice.roll(`${name} late`, lateEvents)) return 0;
+  return dice.scaled(`${name} late ms`, LATE_MS_MIN, LATE_MS_MAX);
 }
 
 function drawPlan(dice: NamedDice, name: string, topology: Topology): HandlerPlan {

@@ -10,6 +10,7 @@ import { createRelay } from "../produce/relay.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { createMemoryOutbox } from "../stores/memory/outbox.ts";
+import type { SimLane } from "./history.ts";
 import { createSimPipeline } from "./hosts/sim-pipeline.ts";
 import type { Topology } from "./topology.ts";
 import type { HandlerPlan } from "./workload.ts";
@@ -24,7 +25,9 @@ export interface HandlerTools {
   /** What the handler does with the record of that name; repaired causes no longer fail. */
   planOf(name: string): HandlerPlan;
   /** Call it when a handler starts, for the history. */
-  handling(name: string, attempt: number, fence: number | null): void;
+  handling(name: string, attempt: number, fence: number | null, lane: SimLane): void;
+  /** How much older the event time of a record is than its notification. */
+  lateMsOf(name: string): number;
 }
 
 export interface WorldParts {

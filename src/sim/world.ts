@@ -4,19 +4,25 @@
 //   W2. The same options give the same run, step by step; the trace hash proves it.
 
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
+import { listHeld } from "../ingest/late/release.ts";
+import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { CallFaultKind, FiredFault } from "./faults/call-faults.ts";
 import type { FaultMix } from "./faults/fault-mix.ts";
 import { hashText } from "./faults/named-random.ts";
 import { overlap } from "./faults/overlap.ts";
 import { scheduleTimeline, type WorldHosts } from "./faults/timeline.ts";
 import type { HistoryEvent, WaitingMessage, WorldFacts } from "./history.ts";
+import { askForCompleteness } from "./hosts/completeness.ts";
 import { ConsumerHost } from "./hosts/consumer-host.ts";
 import { Operator } from "./hosts/operator.ts";
+import { PollerHost } from "./hosts/poller-host.ts";
+import { SimProcess } from "./hosts/process.ts";
 import { ProducerHost } from "./hosts/producer-host.ts";
 import { RelayHost } from "./hosts/relay-host.ts";
+import { Releaser } from "./hosts/releaser.ts";
 import { Notifier } from "./ports/notifier.ts";
 import type { Drain } from "./scheduler.ts";
-import { createWorldServices, START_AT, type WorldServices } from "./services.ts";
+import { createWorldServices, SCOPE, START_AT, type WorldServices } from "./services.ts";
 import type { Topology } from "./topology.ts";
 import {
   busyAtMs,
@@ -75,10 +81,8 @@ const WORKLOAD_FRACTION = 0.8;
 export async function createWorld(options: WorldOptions): Promise<World> {
   const { seed, topology, mix, faultyMs, drain, skipped = new Set() } = options;
   const parts = { ...PRODUCTION_PARTS, ...options.parts };
-  const late = { fraction: mix.late, msMax: mix.lateMsMax };
   const spanMs = faultyMs * WORKLOAD_FRACTION;
-  const items = options.items ?? drawWorkload(seed, { topology, spanMs, skipped, late });
-  const itemByName = new Map(items.map((item) => [item.name, item]));
+  const items = options.items ?? drawWorkload(seed, { topology, spanMs, skipped });
   const services = await createWorldServices({
     seed,
     topology,
@@ -88,7 +92,6 @@ export async function createWorld(options: WorldOptions): Promise<World> {
     only: options.only ?? null,
     planned: options.planned ?? new Map(),
     quietAt: START_AT + faultyMs,
-    lateMsOf: (name) => itemByName.get(name)?.lateMs ?? 0,
   });
   return new RunningWorld(services, { ...options, parts, items });
 }
@@ -103,6 +106,9 @@ class RunningWorld implements World {
   };
   readonly #notifier: Notifier;
   readonly #plans = new Map<string, HandlerPlan>();
+  readonly #lateMs = new Map<string, number>();
+  /** Reads the late queue, with the same pipeline, once the faults have stopped. */
+  readonly #lateConsumer: ConsumerHost | null;
   /** The cause of permanently failing and hanging handlers is repaired. */
   #repaired = false;
   /** The faults have stopped; handlers no longer hang. */
@@ -119,18 +125,30 @@ class RunningWorld implements World {
     this.#notifier = new Notifier(services, topology);
     const common = { seed, topology, parts };
     const planOf = (name: string) => this.#planOf(name);
+    const lateMsOf = (name: string) => this.#lateMs.get(name) ?? 0;
+    const late = {
+      ...common,
+      name: "late-consumer",
+      planOf,
+      lateMsOf,
+      source: "lateQueue",
+    } as const;
+    this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
     this.hosts = {
       consumers: named("consumer", topology.consumers).map(
-        (name) => new ConsumerHost(services, { ...common, name, planOf }),
+        (name) => new ConsumerHost(services, { ...common, name, planOf, lateMsOf }),
       ),
       producers: named("producer", topology.producers).map(
         (name) => new ProducerHost(services, { ...common, name }),
       ),
       relay: new RelayHost(services, { seed, parts }),
+      poller: topology.batches === 0 ? null : new PollerHost(services, { seed, topology }, items),
       operator: new Operator(services),
+      releaser: new Releaser(services, topology),
       objects: named("g", topology.groups).map((name) => name.replace("-", "")),
+      broker: services.brokerClock,
     };
-    const { fifo, contents, sink, onPoison, visibilityMs, allowedLatenessMs } = topology;
+    const { fifo, contents, sink, onPoison, visibilityMs, outOfOrderMs } = topology;
     const { hanging, timeoutMs } = topology;
     const halts = fifo && onPoison === "halt";
     const drops = contents === "objects" && topology.onMissing === "drop";
@@ -141,11 +159,14 @@ class RunningWorld implements World {
       contents,
       sink,
       visibilityMs,
-      allowedLatenessMs,
+      outOfOrderMs,
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
       hangMs: hanging > 0 ? timeoutMs : 0,
     };
-    for (const item of items) this.#plans.set(item.name, item.plan);
+    for (const item of items) {
+      this.#plans.set(item.name, item.plan);
+      this.#lateMs.set(item.name, item.lateMs);
+    }
   }
 
   get events(): readonly HistoryEvent[] {
@@ -180,8 +201,9 @@ class RunningWorld implements World {
       busyAtMs: (name) => busyAtMs(seed, name, { topology, spanMs }),
     });
     this.#schedule(items);
+    askForCompleteness(services, this.#pipelineOfNoProcess());
     for (const consumer of hosts.consumers) consumer.start();
-    if (this.#hasProducers) for (const each of [...hosts.producers, hosts.relay]) each.start();
+    if (this.#hasProducers) for (const each of this.#senders) each.start();
     await scheduler.run(quietAt);
     this.#turnQuiet(); // W1
     const workMs = workMsOf(items, topology.attempts);
@@ -191,6 +213,25 @@ class RunningWorld implements World {
 
   get #hasProducers(): boolean {
     return this.#options.topology.contents === "messages";
+  }
+
+  /** Processes that send messages. */
+  get #senders() {
+    const { producers, relay, poller } = this.hosts;
+    return [...producers, relay, ...(poller === null ? [] : [poller])];
+  }
+
+  /** For reading messages: its handler never runs. */
+  #pipelineOfNoProcess(): Pipeline {
+    const { parts, topology } = this.#options;
+    return parts.createPipeline({
+      actor: "world",
+      clock: new SimProcess("world", this.services.scheduler, () => {}).clock,
+      topology,
+      planOf: (name) => this.#planOf(name),
+      lateMsOf: (name) => this.#lateMs.get(name) ?? 0,
+      handling: () => {},
+    });
   }
 
   #schedule(items: readonly WorkloadItem[]): void {
@@ -203,6 +244,7 @@ class RunningWorld implements World {
 
   #accept(item: WorkloadItem): void {
     if (!this.#hasProducers) this.#notifier.accept(item);
+    else if (this.hosts.poller?.accept(item)) return;
     else this.hosts.producers[item.producer - 1]?.accept(item);
   }
 
@@ -219,7 +261,7 @@ class RunningWorld implements World {
 
   #turnQuiet(): void {
     const { topology, faultyMs } = this.#options;
-    const { consumers, producers, relay, operator } = this.hosts;
+    const { consumers, operator } = this.hosts;
     const { endpoints, history, scheduler, storeFaults } = this.services;
     const probesAfterMs = PROBES_AFTER_MS + topology.slowMsMax;
     const probes = probesOf(topology, faultyMs + probesAfterMs);
@@ -227,17 +269,22 @@ class RunningWorld implements World {
     this.#quiet = true;
     history.add("world", { kind: "quiet", probes: probes.map(({ name }) => name) });
     for (const service of Object.values(endpoints)) service.downUntil = 0;
+    for (const clock of [...consumers, ...this.#senders].map(({ hostClock }) => hostClock)) {
+      clock.aheadMs = 0;
+    }
+    this.services.brokerClock.aheadMs = 0;
     for (const consumer of consumers) {
       consumer.skew(0);
       consumer.thaw();
       consumer.start();
     }
     if (this.#hasProducers) {
-      for (const host of [...producers, relay]) {
+      for (const host of this.#senders) {
         host.process?.thaw();
         host.start();
       }
     }
+    this.#lateConsumer?.start();
     this.#repaired = this.facts.halts;
     if (this.facts.halts) operator.reopen();
     for (const probe of probes) this.#plans.set(probe.name, probe.plan);
@@ -251,21 +298,40 @@ class RunningWorld implements World {
   /** Checks every few seconds whether everything has drained. */
   #checkDrained(): void {
     const { scheduler } = this.services;
+    const { topology } = this.#options;
     void this.#isDrained().then((drained) => {
       this.#drained ||= drained;
       if (drained) return;
       // Attempts from before the repair may still fail.
       if (this.facts.halts) this.hosts.operator.reopen();
+      if (topology.late === "hold") this.hosts.releaser.release();
       scheduler.after(CHECK_EVERY_MS, hashText("look"), () => this.#checkDrained());
     });
   }
 
   async #isDrained(): Promise<boolean> {
-    const { broker, queue, outbox } = this.services;
+    const { queue, outbox, lateQueue } = this.services;
     if (this.hosts.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
+    if ((this.hosts.poller?.unconfirmed ?? 0) > 0) return false;
     if (this.#notifier.unsent > 0 || this.hosts.operator.busy) return false;
+    if (this.hosts.releaser.busy || (await this.#held()).length > 0) return false;
+    if (this.#lateConsumer !== null && !(await this.#isEmpty(lateQueue.name))) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;
-    const counting = broker.submit("countQueues", { prefix: queue.name });
+    return this.#isEmpty(queue.name);
+  }
+
+  /** The records that the ledger holds and that no one has released. */
+  async #held(): Promise<string[]> {
+    const { ledger, ports } = this.services;
+    const names: string[] = [];
+    for await (const { note, state } of listHeld(ledger, SCOPE)) {
+      if (state === "held" || state === "releasing") names.push(ports.names.ofKey(note.record_key));
+    }
+    return names;
+  }
+
+  async #isEmpty(prefix: string): Promise<boolean> {
+    const counting = this.services.broker.submit("countQueues", { prefix });
     const counted = await counting.catch(() => undefined);
     if (!counted?.ok) return false;
     return counted.value.queues.every(({ visible, delayed, inFlight }) => {
@@ -274,14 +340,17 @@ class RunningWorld implements World {
   }
 
   async #close(): Promise<void> {
-    const { scheduler, history, queue, deadLetters, table } = this.services;
+    const { scheduler, history, queue, deadLetters, lateQueue, table } = this.services;
     const { operator } = this.hosts;
-    const peeking = Promise.all([operator.peek(queue), operator.peek(deadLetters)]);
+    const queues = [queue, deadLetters, lateQueue].map((each) => operator.peek(each));
+    const peeking = Promise.all([...queues, this.#held()]);
     await scheduler.run(scheduler.now + CHECK_EVERY_MS);
-    const [inQueue, dead] = await peeking;
+    const [inQueue = [], dead = [], late = [], held = []] = await peeking;
     const waiting: WaitingMessage[] = [
       ...inQueue.map((name): WaitingMessage => ({ name, where: "queue" })),
       ...dead.map((name): WaitingMessage => ({ name, where: "dead-letters" })),
+      ...late.map((name): WaitingMessage => ({ name, where: "late-queue" })),
+      ...held.map((name): WaitingMessage => ({ name, where: "held" })),
     ];
     const drained = this.#drained;
     history.add("world", { kind: "end", drained, waiting, rows: table.rows() });

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { epochMs } from "../core/units.ts";
+import { ManualClock } from "../../test/support/manual-clock.ts";
 import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
-import type { Clock } from "../ports/clock.ts";
 import { PRODUCER_METRICS } from "../produce/metrics.ts";
 import { createTelemetry, type TelemetryOptions } from "./create-telemetry.ts";
 
-const clock = { now: () => epochMs(0) } as Clock;
+const clock = new ManualClock(0);
 
 function setUp(options: Partial<TelemetryOptions> = {}) {
   const lines: string[] = [];

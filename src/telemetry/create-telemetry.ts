@@ -22,6 +22,7 @@ export interface TelemetryOptions {
   readonly onMisuse?: "warn" | "assert";
 }
 
+/** The telemetry of one process, with its page for Prometheus. */
 export interface ProcessTelemetry extends Telemetry {
   /** All metrics as text for /metrics, of the type METRICS_CONTENT_TYPE. */
   metricsText(): string;

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { epochMs } from "../core/units.ts";
-import type { Clock } from "../ports/clock.ts";
+import { ManualClock } from "../../test/support/manual-clock.ts";
 import type { LogFields, LogLevel } from "../ports/telemetry.ts";
 import { createJsonLog, type LogOptions } from "./json-log.ts";
 
-const clock = { now: () => epochMs(1_700_000_000_123) } as Clock;
+const clock = new ManualClock(1_700_000_000_123);
 
 function setUp(options: LogOptions = {}) {
   const lines: string[] = [];

@@ -13,6 +13,7 @@ import { clampText } from "../core/encoding/text.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { LogFields, LogLevel } from "../ports/telemetry.ts";
 
+/** Where log lines go, and which. */
 export interface LogOptions {
   /** The lowest level that is written. Default: "info". */
   readonly level?: LogLevel;

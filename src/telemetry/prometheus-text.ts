@@ -10,6 +10,7 @@
 import type { MetricDefinition } from "../ports/telemetry.ts";
 import type { MetricFamily, Series } from "./metric-registry.ts";
 
+/** The Content-Type of a response with `metricsText()`. */
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export function formatMetrics(families: readonly MetricFamily[]): string {

@@ -13,7 +13,9 @@ type SpanContext = import("@opentelemetry/api").SpanContext;
 type Tracer = import("@opentelemetry/api").Tracer;
 type RecordedSpan = import("@opentelemetry/api").Span;
 
+/** Starts spans; made by `loadTracing`. */
 export interface Tracing {
+  /** Starts a span; the caller must end it. */
   span(name: string, options: SpanOptions): Span;
 }
 

@@ -1,6 +1,6 @@
 // Test message: what a test sends to the queue of a pipeline.
 
-import type { JsonObject } from "../core/encoding/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../core/encoding/canonical-json.ts";
 import { sha256Hex } from "../core/encoding/hash.ts";
 import { TidegateError } from "../core/errors.ts";
 import { buildEnvelope } from "../core/events/envelope.ts";
@@ -8,7 +8,7 @@ import { describeProblems } from "../core/events/problem.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { QueueSender } from "../ports/queue.ts";
 
-/** An event of a producer, or a message body as it is. */
+/** An event of a producer, or a message in your own format. */
 export type TestMessage =
   | {
       readonly payload: JsonObject;
@@ -21,7 +21,15 @@ export type TestMessage =
       /** FIFO queues only. Default: "test". */
       readonly group?: string;
     }
-  | { readonly body: string; readonly group?: string };
+  | {
+      /** Text is sent as it is, bytes as base64, any other value as JSON. */
+      readonly body: JsonValue | Uint8Array;
+      readonly attributes?: Readonly<Record<string, string>>;
+      /** FIFO queues only. Default: "test". */
+      readonly group?: string;
+      /** FIFO queues only: MessageDeduplicationId. Default: a hash of the body. */
+      readonly dedupId?: string;
+    };
 
 const SOURCE = "test.pipeline.events";
 const GROUP = "test";
@@ -31,24 +39,32 @@ export async function sendTestMessage(
   message: TestMessage,
   now: EpochMs,
 ): Promise<void> {
-  const { body, dedupId } = "body" in message ? plain(message.body) : enveloped(message, now);
+  const content = "body" in message ? own(message) : enveloped(message, now);
+  const { body, attributes, dedupId } = content;
   const groupId = queue.fifo ? (message.group ?? GROUP) : null;
-  const sent = { body, attributes: {}, groupId, dedupId: queue.fifo ? dedupId : null };
+  const sent = { body, attributes, groupId, dedupId: queue.fifo ? dedupId : null };
   const [outcome] = await queue.sendBatch([sent]);
   if (outcome?.kind === "sent") return;
   const reason = outcome === undefined ? "no answer" : `${outcome.code}: ${outcome.message}`;
   throw new TidegateError("TG_MESSAGE_REFUSED", `${queue.name} refused the message: ${reason}`);
 }
 
-function plain(body: string): { body: string; dedupId: string } {
-  return { body, dedupId: sha256Hex(body) };
+function own(message: Extract<TestMessage, { body: unknown }>) {
+  const { attributes = {} } = message;
+  const body = textOf(message.body);
+  return { body, attributes, dedupId: message.dedupId ?? sha256Hex(body) };
+}
+
+function textOf(body: JsonValue | Uint8Array): string {
+  if (typeof body === "string") return body;
+  return body instanceof Uint8Array ? Buffer.from(body).toString("base64") : JSON.stringify(body);
 }
 
 function enveloped(message: Extract<TestMessage, { payload: JsonObject }>, now: EpochMs) {
   const { payload, source = SOURCE, eventTime = now } = message;
   const { dedupeKey = sha256Hex(JSON.stringify(payload)) } = message;
   const built = buildEnvelope({ source, dedupeKey, eventTime, payload });
-  if (built.kind === "valid") return built.value;
+  if (built.kind === "valid") return { ...built.value, attributes: {} };
   const problems = describeProblems(built.problems);
   throw new TidegateError("TG_VALUE_INVALID", `the event breaks the contract: ${problems}`);
 }

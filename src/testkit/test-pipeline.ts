@@ -8,6 +8,7 @@
 //       record that is applied again replaces its former effects.
 
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
+import { type PublicVirtualCloud, withoutBroker } from "../cloud/public-cloud.ts";
 import { startCloud, type VirtualCloud } from "../cloud/start-cloud.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
@@ -19,7 +20,7 @@ import {
   type DeadLetters,
   type RedriveRequest,
 } from "../ingest/dead-letters/dead-letter-access.ts";
-import type { RedriveSummary } from "../ingest/dead-letters/redrive.ts";
+import type { RedriveSummary } from "../ingest/dead-letters/redrive-events.ts";
 import {
   type Consumer,
   type ConsumerSnapshot,
@@ -32,22 +33,29 @@ import { afterRealTurns } from "../platform/real-turns.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { systemTurn } from "../platform/system-turn.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
-import type { SinkRow } from "../ports/sink.ts";
+import type { TableRow } from "../ports/sink.ts";
 import { createRowReader } from "../readers/row-reader.ts";
 import { type DevNames, devNames, devSetup } from "../run/dev/dev-setup.ts";
 import { deleteLocalObject, putLocalObject } from "../run/dev/put-object.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { sendTestMessage, type TestMessage } from "./test-message.ts";
+import {
+  createTestQuarantine,
+  type QuarantinedRow,
+  type TestQuarantine,
+} from "./test-quarantine.ts";
 import { openTestSink, type TestSink } from "./test-sink.ts";
 
+/** Options of `startTestPipeline`. */
 export interface TestPipelineOptions {
   /** Seed of backoff and ids. Default: 1. */
   readonly seed?: number;
 }
 
+/** A running pipeline with its own cloud in memory. Disposing it stops both. */
 export interface TestPipeline extends AsyncDisposable {
-  /** The embedded cloud: `cloud.endpoint` is for AWS clients, `cloud.clock` tells the time. */
-  readonly cloud: VirtualCloud;
+  /** The embedded cloud: `cloud.endpoint` is for AWS clients, `cloud.clock` is its time. */
+  readonly cloud: PublicVirtualCloud;
   /** Names of its bucket, topic, queue and dead-letter queue. */
   readonly names: DevNames;
   /** Puts an object into the pipeline's bucket. */
@@ -64,13 +72,17 @@ export interface TestPipeline extends AsyncDisposable {
   /** Moves time on; resolves once everything that became due is done. */
   advance(ms: number): Promise<void>;
   /** The rows of a table of `tables()`, in the order of its key. */
-  rows(table: string): SinkRow[];
+  rows(table: string): TableRow[];
   /** What the pipeline's sink function would have got, in the order of records (T3). */
   effects(): unknown[];
   /** The dead letters, the newest failure first. */
   deadLetters(filter?: DeadLetterSelection): Promise<DeadLetterEntry[]>;
   /** Sends dead letters back to the queue and follows them to their end, moving time on. */
   redrive(filter?: DeadLetterSelection, request?: RedriveRequest): Promise<RedriveSummary>;
+  /** The rows that the schema rejected, with `onBadRow: "quarantine"`. */
+  quarantined(): Promise<QuarantinedRow[]>;
+  /** Runs quarantined rows again, on their own; resolves when they are processed. */
+  redriveQuarantined(): Promise<void>;
   /** Counts of what the consumer did, and what it is doing. */
   snapshot(): ConsumerSnapshot;
   close(): Promise<void>;
@@ -111,6 +123,7 @@ interface Parts {
   readonly sink: TestSink;
   readonly consumer: Consumer;
   readonly access: DeadLetters;
+  readonly quarantine: TestQuarantine;
 }
 
 async function openParts(
@@ -150,9 +163,11 @@ async function openParts(
     },
     { pipeline: timed(pipeline, cloud), owner: "test", runId: "test" },
   );
+  const { own } = pipeline.source;
   const openQueues = async () => ({ queue, deadLetters });
-  const access = createDeadLetterAccess({ clock, random, ledger }, { scope, openQueues });
-  return { cloud, names, queue, sink, consumer, access };
+  const access = createDeadLetterAccess({ clock, random, ledger }, { scope, own, openQueues });
+  const quarantine = createTestQuarantine({ clock, random, ledger, queue }, scope);
+  return { cloud, names, queue, sink, consumer, access, quarantine };
 }
 
 /** The pipeline, whose handler keeps time from moving (T2). */
@@ -170,7 +185,7 @@ function timed(pipeline: Pipeline, { clock }: VirtualCloud): Pipeline {
 }
 
 function testPipelineOf(pipeline: Pipeline, parts: Parts): TestPipeline {
-  const { cloud, names, queue, sink, consumer, access } = parts;
+  const { cloud, names, queue, sink, consumer, access, quarantine } = parts;
   const target = () => {
     if (names.bucket !== null) return { endpoint: cloud.endpoint, bucket: names.bucket };
     return refuse(`pipeline "${pipeline.name}" has no bucket; feed it with send()`);
@@ -185,7 +200,7 @@ function testPipelineOf(pipeline: Pipeline, parts: Parts): TestPipeline {
     return closing;
   };
   return {
-    cloud,
+    cloud: withoutBroker(cloud),
     names,
     close,
     put: async (key, body) => putLocalObject(target(), key, body),
@@ -211,6 +226,11 @@ function testPipelineOf(pipeline: Pipeline, parts: Parts): TestPipeline {
       ended.catch(() => undefined);
       while (running) await step(STEP_MS);
       return await ended;
+    },
+    quarantined: () => quarantine.rows(),
+    async redriveQuarantined() {
+      await quarantine.redrive();
+      await untilIdle(pipeline, parts, step);
     },
     snapshot: () => consumer.snapshot(),
     [Symbol.asyncDispose]: close,

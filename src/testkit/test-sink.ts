@@ -4,7 +4,7 @@
 
 import { TidegateError } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
-import type { Sink, SinkRow } from "../ports/sink.ts";
+import type { Sink, TableRow } from "../ports/sink.ts";
 import { createFunctionSink } from "../sinks/function/function-sink.ts";
 import { createMemoryTables } from "../sinks/table/memory-tables.ts";
 import type { MemoryLedgerOptions } from "../stores/memory/ledger.ts";
@@ -12,7 +12,7 @@ import type { MemoryLedgerOptions } from "../stores/memory/ledger.ts";
 export interface TestSink {
   readonly port: Sink | null;
   readonly ledgerOptions: Pick<MemoryLedgerOptions, "writes">;
-  rows(table: string): SinkRow[];
+  rows(table: string): TableRow[];
   effects(): unknown[];
 }
 
@@ -22,7 +22,9 @@ export function openTestSink(sink: Pipeline["sink"]): TestSink {
     const tables = createMemoryTables(sink); // K1
     return {
       port: tables.sink,
-      ledgerOptions: { writes: { dialect: "sqlite", run: tables.run } },
+      ledgerOptions: {
+        writes: { dialect: "sqlite", run: tables.run, store: tables.store },
+      },
       rows: tables.rows,
       effects: () => [],
     };

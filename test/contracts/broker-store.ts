@@ -251,20 +251,20 @@ export function describeHistories(name: string, home: () => Promise<StoreHome>):
         const model = createMemoryBrokerStore();
         loadAll(store);
         const numbers = { next: 1 };
-        let underWay: Promise<void>[] = [];
+        let inFlight: Promise<void>[] = [];
         for (const step of history) {
           const changes = meaningful(step.choices, loadAll(model), numbers);
           // Two at a time, unless everything is reloaded: reads see both (S2, S4).
-          await underWay.at(-2);
-          underWay = [...underWay.slice(-1), store.commit(changes)];
+          await inFlight.at(-2);
+          inFlight = [...inFlight.slice(-1), store.commit(changes)];
           await model.commit(changes);
-          if (step.reopen || step.reload) await Promise.all(underWay);
+          if (step.reopen || step.reload) await Promise.all(inFlight);
           if (step.reopen) store = await reopen(store);
           const expected = loadAll(model);
           if (step.reopen || step.reload) expect(loadAll(store)).toEqual(expected);
           for (const { seq } of expected.messages) expect(store.read(seq)).toEqual(model.read(seq));
         }
-        await Promise.all(underWay);
+        await Promise.all(inFlight);
         expect(loadAll(store)).toEqual(loadAll(model));
         await store.close();
         await dispose();

@@ -13,6 +13,7 @@ import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { ownLockLimit } from "../../src/stores/postgres/time-limits.ts";
 import { inPostgresTransaction } from "../../src/stores/postgres/transaction.ts";
 import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 
 const { available, freshUrl } = await usePostgres();
@@ -35,7 +36,7 @@ describe.skipIf(!available)("while another session holds the rows", () => {
   beforeEach(async () => {
     url = await freshUrl();
     ledger = await createPostgresLedger({ clock }, { url, statementMsMax });
-    const requests = [HELD, FREE].map((key) => ({ key, receivedAt: now }));
+    const requests = [HELD, FREE].map((key) => ({ key, input: ANY_INPUT, receivedAt: now }));
     const claims = await ledger.claim(SCOPE, requests, LEASE);
     expect(claims).toMatchObject([{ fence: FENCE }, { fence: FENCE }]);
     await ledger.addNotes(SCOPE, [NOTE]);
@@ -51,12 +52,12 @@ describe.skipIf(!available)("while another session holds the rows", () => {
   const waiters = () =>
     queryPostgres(url, "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
   const commitOf = (key: typeof HELD) => ({ key, fence: FENCE, digest: "d" });
-  const direct = { owner: "w", receivedAt: now, startedAt: now, digest: "d" };
+  const direct = { owner: "w", input: ANY_INPUT, receivedAt: now, startedAt: now, digest: "d" };
 
   test("a claim and a direct commit of that record are busy, and those of others succeed", async () => {
     await hold("UPDATE tidegate_ledger_record SET log = log WHERE key = 'held'");
     const soon = { kind: "busy", until: now + seconds(5) };
-    const requests = [HELD, NEW].map((key) => ({ key, receivedAt: now }));
+    const requests = [HELD, NEW].map((key) => ({ key, input: ANY_INPUT, receivedAt: now }));
     expect(await ledger.claim(SCOPE, requests, { ...LEASE, owner: "v" })).toMatchObject([
       ...[soon, { kind: "claimed" }],
     ]);
@@ -71,7 +72,7 @@ describe.skipIf(!available)("while another session holds the rows", () => {
     await hold(`INSERT INTO tidegate_ledger_record
       SELECT (jsonb_populate_record(r, '{"key": "new"}')).* FROM tidegate_ledger_record AS r
       WHERE key = 'free'`);
-    const request = { key: NEW, receivedAt: now };
+    const request = { key: NEW, input: ANY_INPUT, receivedAt: now };
     expect(await ledger.claim(SCOPE, [request], LEASE)).toMatchObject([{ kind: "busy" }]);
     await holder.query("ROLLBACK");
     expect(await ledger.claim(SCOPE, [request], LEASE)).toMatchObject([{ kind: "claimed" }]);
@@ -80,9 +81,7 @@ describe.skipIf(!available)("while another session holds the rows", () => {
   test("a commit fails after its tries, the rest of its batch is written, and a repeat works", async () => {
     await hold("SELECT 1 FROM tidegate_ledger_record WHERE key = 'held' FOR UPDATE");
     const commits = [commitOf(HELD), commitOf(FREE)];
-    await expect(ledger.commit(SCOPE, commits)).rejects.toMatchObject(
-      busy("TG_LEDGER_UNAVAILABLE"),
-    );
+    await expect(ledger.commit(SCOPE, commits)).rejects.toMatchObject(busy("TG_LEDGER_BUSY"));
     expect((await ledger.show(SCOPE, FREE))?.record.kind).toBe("committed");
     expect(await waiters()).toEqual([]);
     await holder.query("ROLLBACK");
@@ -95,7 +94,7 @@ describe.skipIf(!available)("while another session holds the rows", () => {
     const held = [HELD, FREE].map((key) => ({ key, fence: FENCE }));
     const renewing = ledger.renew(SCOPE, held, LEASE.leaseMs);
     // The first try has failed once this claim, which started later, was refused.
-    await ledger.claim(SCOPE, [{ key: HELD, receivedAt: now }], LEASE);
+    await ledger.claim(SCOPE, [{ key: HELD, input: ANY_INPUT, receivedAt: now }], LEASE);
     await holder.query("ROLLBACK");
     expect(await renewing).toMatchObject([{ kind: "renewed" }, { kind: "renewed" }]);
   });
@@ -105,7 +104,7 @@ describe.skipIf(!available)("while another session holds the rows", () => {
     ["the removal of a note", () => ledger.removeNotes(SCOPE, "tried", ["n"])],
   ])("%s is busy", async (_, call) => {
     await hold("SELECT 1 FROM tidegate_ledger_note FOR UPDATE");
-    await expect(call()).rejects.toMatchObject(busy("TG_LEDGER_UNAVAILABLE"));
+    await expect(call()).rejects.toMatchObject(busy("TG_LEDGER_BUSY"));
     expect(await waiters()).toEqual([]);
     await holder.query("ROLLBACK");
     await call();
@@ -131,7 +130,8 @@ describe.skipIf(!available)("while another session holds the rows", () => {
     const { signal } = new AbortController();
     await hold("SELECT 1 FROM t FOR UPDATE");
     await expect(database.transact([write], signal)).rejects.toMatchObject({
-      ...{ code: "TG_SINK_UNAVAILABLE", retry: "later" },
+      code: "TG_SINK_UNAVAILABLE",
+      retry: "later",
     });
     const commits = [{ ...direct, key: NEW, writes: [write] }];
     expect(await ledger.commitDirect(SCOPE, commits)).toMatchObject([{ kind: "busy" }]);

@@ -1,7 +1,8 @@
 // Interleavings: two sides work on the same records at once. Our side uses a proxy; after one of
 // its requests is done and before it is answered, the other side does all its work. All answers,
 // and the resulting state, must be what the transitions give when one side follows the other.
-//   X1. Without exception, every answer, log entry, object and note is compared.
+//   X1. Without exception, every answer, input, log entry, object, note and run is
+//       compared, and that every item is in its lists.
 //   X2. A call on one record sends its requests one after another, so before a request is the same
 //       as after the previous one. Before the first and after the last the two sides run in
 //       sequence, which ledger-differential.test.ts covers.
@@ -53,7 +54,8 @@ interface Case {
 
 async function openPlayer(now: EpochMs, through: string): Promise<Player> {
   const ports = { clock: createManualClock(now), random };
-  const ledger = await createDynamoLedger(ports, { ...options, endpoint: through });
+  const connection = { ...options, endpoint: through, listing: true };
+  const ledger = await createDynamoLedger(ports, connection);
   return { ...ledger, forget: scopes.forget };
 }
 

@@ -9,6 +9,7 @@ import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { usePostgres } from "../support/stores/database-servers.ts";
 
 const { available, freshUrl } = await usePostgres();
@@ -16,7 +17,12 @@ const LOOKS_MAX = 100_000;
 const TARGET = "q";
 const lease = (owner: string) => ({ owner, leaseMs: seconds(30) });
 const entry = (key: string) => ({
-  ...{ key, groupId: "g", dedupId: key, payloadDigest: "p", body: "b", attributes: {} },
+  key,
+  groupId: "g",
+  dedupId: key,
+  payloadDigest: "p",
+  body: "b",
+  attributes: {},
 });
 
 /**
@@ -99,19 +105,19 @@ describe.skipIf(!available)("PostgreSQL", () => {
     const now = clock.now();
     const scope = { pipeline: "orders", generation: 1 };
     const object = (sequencer: string) => ({ bucket: "in", key: "o", sequencer });
-    const direct = { owner: "w", receivedAt: now, startedAt: now, digest: "d" };
+    const direct = { owner: "w", input: ANY_INPUT, receivedAt: now, startedAt: now, digest: "d" };
     const key = asRecordKey("a");
     await ledger.commitDirect(scope, [{ ...direct, key: asRecordKey("z"), object: object("01") }]);
     await ledger.commitDirect({ ...scope, generation: 2 }, [{ ...direct, key }]);
     const columns = `key, state, fence, attempts, seen_at, changed_at, expires_at, lease_until,
-      owner, digest, detail, log`;
+      owner, digest, detail, log, event_time, bucket, object_key, input`;
     const hold = "SELECT 1 FROM tidegate_ledger_object FOR UPDATE";
     const change = `UPDATE tidegate_ledger_object SET sequencer = '03', applied_key = 'a';
       INSERT INTO tidegate_ledger_record (scope, ${columns})
       SELECT (SELECT scope FROM tidegate_ledger_object), ${columns}
       FROM tidegate_ledger_record WHERE key = 'a'`;
     const note = { kind: "tried", name: "a", at: now, count: 1, body: "" } as const;
-    const copy = { key, receivedAt: now, object: object("02"), note };
+    const copy = { key, input: ANY_INPUT, receivedAt: now, object: object("02"), note };
     const [claim] = await whileHeld(url, [hold, change], () =>
       ledger.claim(scope, [copy], lease("v")),
     );

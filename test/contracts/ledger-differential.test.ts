@@ -15,6 +15,7 @@ import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 import { random, turn } from "../support/stores/real-ports.ts";
 
@@ -145,7 +146,11 @@ class Subject {
     return of.map((asked) => ({
       key: KEYS[asked.key] ?? asRecordKey("none"),
       fence: asked.sequencer === "03" ? null : this.#fence(asked),
-      ...{ owner: "w", receivedAt: clock.now(), permanent, failure },
+      owner: "w",
+      input: ANY_INPUT,
+      receivedAt: clock.now(),
+      permanent,
+      failure,
       ...(asked.note && { note: asked.note }),
     }));
   }
@@ -158,6 +163,7 @@ class Subject {
     const named = of.map((asked) => ({
       key: KEYS[asked.key] ?? asRecordKey("none"),
       fence: this.#fence(asked),
+      input: ANY_INPUT,
       receivedAt: now,
       owner: "w",
       ...objectOf(asked),
@@ -180,7 +186,9 @@ class Subject {
         return await ledger.commit(
           scope,
           named.map(({ key, fence, object }) => ({
-            ...{ key, fence, digest: `of ${fence}` },
+            key,
+            fence,
+            digest: `of ${fence}`,
             ...(object && { object }),
             ...(happening.flag && { effects: "some" }),
           })),

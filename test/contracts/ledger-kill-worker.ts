@@ -4,6 +4,7 @@
 import { seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 
 export const KILL_SCOPE = { pipeline: "kill", generation: 1 };
@@ -19,7 +20,7 @@ if (import.meta.main) {
     const keys = killKeys(batch);
     if (batch % 2 === 0) {
       const lease = { owner: "w", leaseMs: seconds(30) };
-      const asked = keys.map((key) => ({ key, receivedAt: now }));
+      const asked = keys.map((key) => ({ key, input: ANY_INPUT, receivedAt: now }));
       const claims = await ledger.claim(KILL_SCOPE, asked, lease);
       const commits = claims.map((claim, at) => {
         if (claim.kind !== "claimed") throw new Error(`a new record was ${claim.kind}`);
@@ -27,7 +28,7 @@ if (import.meta.main) {
       });
       await ledger.commit(KILL_SCOPE, commits);
     } else {
-      const times = { receivedAt: now, startedAt: now };
+      const times = { input: ANY_INPUT, receivedAt: now, startedAt: now };
       const commits = keys.map((key) => ({ key, owner: "w", ...times, digest: "d" }));
       await ledger.commitDirect(KILL_SCOPE, commits);
     }

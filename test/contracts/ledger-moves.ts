@@ -8,6 +8,7 @@ import type { Ledger, NoteInput } from "../../src/ports/ledger.ts";
 import type { RecordKey } from "../../src/ports/record.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
+import { anyInput } from "../support/stores/any-input.ts";
 
 export type Scope = Parameters<Ledger["show"]>[0];
 
@@ -16,14 +17,14 @@ export interface Player extends Ledger {
   forget(scope: Scope): Promise<void>;
 }
 
-/** The state of a scope: its two records, the object and the note. */
-export const PARTS = ["a", "b", "object", "note"] as const;
-export type Part = (typeof PARTS)[number];
+/** The state of a scope: its two records, the object, the note and the run. */
+export const PARTS = ["a", "b", "object", "note", "run"] as const;
+export type TouchedPart = (typeof PARTS)[number];
 
 /** One call. */
 export interface Move {
   /** The parts that influence it, or that it changes. */
-  readonly touches: readonly Part[];
+  readonly touches: readonly TouchedPart[];
   /** Makes the call as that owner. */
   make(ledger: Player, scope: Scope, owner: string): Promise<unknown>;
 }
@@ -48,6 +49,16 @@ const EVENT = at("02");
 const NEWER = at("03");
 const NEWEST = at("04");
 const noted = (body: string) => ({ note: { ...NOTE, at: NOW, count: 1, body } });
+/** What each side says about the event: only the first one counts, and the latest message. */
+const inputOf = (owner: string, key: string) =>
+  anyInput({
+    object: { ...OBJECT, key: `${key}.csv`, versionId: null, etag: null, size: 1, sequencer: null },
+    eventTime: owner === "they" ? BEFORE : NOW,
+    messageId: `message of ${owner}`,
+    runId: `run of ${owner}`,
+    lane: { lane: owner === "they" ? "late" : "live", watermark: null },
+  });
+export const RUN_ID = "run";
 const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
 /** The fence of every earlier claim. */
 const HELD = fenceOf(BEFORE);
@@ -58,8 +69,8 @@ type Request<M extends "claim" | "commit" | "commitDirect" | "fail"> = Partial<
   Parameters<Ledger[M]>[1][number]
 >;
 
-function touched(key: RecordKey, more: { object?: unknown; note?: unknown } = {}): Part[] {
-  const record: Part[] = key === FORMER ? [] : [key === A ? "a" : "b"];
+function touched(key: RecordKey, more: { object?: unknown; note?: unknown } = {}): TouchedPart[] {
+  const record: TouchedPart[] = key === FORMER ? [] : [key === A ? "a" : "b"];
   if (more.object !== undefined) record.push("object");
   return more.note === undefined ? record : [...record, "note"];
 }
@@ -71,13 +82,16 @@ const claim = (
 ): Move => ({
   touches: touched(key, more),
   make: (ledger, scope, owner) =>
-    ledger.claim(scope, [{ key, receivedAt: NOW, ...more }], { owner, leaseMs }),
+    ledger.claim(scope, [{ key, input: inputOf(owner, key), receivedAt: NOW, ...more }], {
+      owner,
+      leaseMs,
+    }),
 });
 
 const direct = (key: RecordKey = A, more: Request<"commitDirect"> = {}): Move => ({
   touches: touched(key, more),
   make(ledger, scope, owner) {
-    const times = { receivedAt: NOW, startedAt: NOW };
+    const times = { input: inputOf(owner, key), receivedAt: NOW, startedAt: NOW };
     return ledger.commitDirect(scope, [{ key, owner, ...times, digest: owner, ...more }]);
   },
 });
@@ -90,7 +104,15 @@ const commit = (key: RecordKey = A, more: Request<"commit"> = {}): Move => ({
 const fail = (more: Request<"fail"> = {}): Move => ({
   touches: touched(A, more),
   make(ledger, scope, owner) {
-    const attempt = { key: A, fence: HELD, owner, receivedAt: NOW, permanent: false, failure };
+    const attempt = {
+      key: A,
+      fence: HELD,
+      owner,
+      input: inputOf(owner, A),
+      receivedAt: NOW,
+      permanent: false,
+      failure,
+    };
     return ledger.fail(scope, [{ ...attempt, ...more }]);
   },
 });
@@ -102,6 +124,17 @@ const held = (make: (ledger: Ledger, scope: Scope) => Promise<unknown>): Move =>
 const renew = held((ledger, scope) => ledger.renew(scope, [{ key: A, fence: HELD }], seconds(60)));
 const release = held((ledger, scope) => ledger.release(scope, [{ key: A, fence: HELD }]));
 const reopen = held((ledger, scope) => ledger.reopen(scope, [A]));
+
+/** A heartbeat, or the end of the run. */
+const putRun = (seenAt: EpochMs, endedAt: EpochMs | null): Move => ({
+  touches: ["run"],
+  make(ledger, scope, owner) {
+    const digests = { codeDigest: owner, configDigest: owner };
+    const texts = { environment: "{}", parameters: "{}", counts: JSON.stringify({ seenAt }) };
+    const times = { startedAt: BEFORE, endedAt, seenAt };
+    return ledger.putRun(scope, { id: RUN_ID, kind: "live", ...times, ...digests, ...texts });
+  },
+});
 
 const addNote = (note: NoteInput): Move => ({
   touches: ["note"],
@@ -137,6 +170,8 @@ export const MOVES: Readonly<Record<string, Move>> = {
   reopen,
   "add to the note": addNote(noted("added").note),
   "remove the note": removeNote,
+  "put the run": putRun(NOW, null),
+  "end the run": putRun(NOW, NOW),
 };
 
 /** What the other side does while our side waits for a response. */
@@ -168,6 +203,8 @@ export const STARTS: Readonly<Record<string, Start>> = {
     claim(B, NEWER, hours(2)),
   ),
   "a claim that ran out": reached(claim(A, EVENT)),
+  "a run": reached(putRun(BEFORE, null)),
+  "a run that has ended": reached(putRun(BEFORE, BEFORE)),
   "a failure": reached(claim(A, { ...EVENT, ...noted("first") }), fail()),
   "a parked record": reached(claim(A, EVENT), fail({ permanent: true, ...noted("first") })),
   "a released claim": reached(claim(A, EVENT), release),
@@ -193,6 +230,7 @@ export async function look(ledger: Ledger, scope: Scope): Promise<readonly unkno
     ledger.show(scope, B),
     ledger.showObject(scope, OBJECT.bucket, OBJECT.key),
     ledger.findNote(scope, NOTE.kind, NOTE.name),
+    ledger.findRun(scope, RUN_ID),
   ]);
 }
 

@@ -14,6 +14,7 @@ import type {
 import type { Fence, LedgerScope } from "../../src/ports/record.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { FAR_AHEAD } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
@@ -22,7 +23,11 @@ const FAILURE = { errorClass: "schema", fingerprint: "f00d", message: "no column
 const ALL: NotePage = { after: null, limit: 1_000 };
 
 const note = (name: string, more: Partial<NoteInput> = {}): NoteInput => ({
-  ...{ kind: "dossier", name, at: T0, count: 1, body: `of ${name}` },
+  kind: "dossier",
+  name,
+  at: T0,
+  count: 1,
+  body: `of ${name}`,
   ...more,
 });
 
@@ -40,14 +45,20 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       (await ledger.listNotes(SCOPE, kind, { ...ALL, ...page })).map(({ name }) => name);
     const claim = async (name: string): Promise<Fence> => {
       const lease = { owner: "w", leaseMs: seconds(30) };
-      const asked = [{ key: asRecordKey(name), receivedAt: clock.now() }];
+      const asked = [{ key: asRecordKey(name), input: ANY_INPUT, receivedAt: clock.now() }];
       const [result] = await ledger.claim(SCOPE, asked, lease);
       if (result?.kind !== "claimed") throw new Error(`expected a claim, got ${result?.kind}`);
       return result.fence;
     };
     const failed = (name: string, fence: Fence | null, added: NoteInput): FailedAttempt => ({
-      ...{ key: asRecordKey(name), fence, owner: "w", receivedAt: T0, permanent: true },
-      ...{ failure: FAILURE, note: added },
+      key: asRecordKey(name),
+      fence,
+      owner: "w",
+      input: ANY_INPUT,
+      receivedAt: T0,
+      permanent: true,
+      failure: FAILURE,
+      note: added,
     });
 
     test("counts add up; instant and body are those of the newest", async () => {
@@ -142,6 +153,15 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect(await find("a")).toEqual(note("a"));
     });
 
+    test("a held note never expires: it is the only copy of a message", async () => {
+      await ledger.addNotes(SCOPE, [note("a"), note("a", { kind: "held" })]);
+      clock.advance(days(3_650));
+      expect(await names()).toEqual([]);
+      expect(await names("held")).toEqual(["a"]);
+      await ledger.purge(100);
+      expect(await ledger.findNote(SCOPE, "held", "a")).toEqual(note("a", { kind: "held" }));
+    });
+
     test("an expired note counts as absent, purged or not; an addition extends it", async () => {
       await ledger.addNotes(SCOPE, [note("a"), note("b", { at: epochMs(T0 + 9) }), note("c")]);
       clock.advance(days(20));
@@ -166,7 +186,9 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
 
     test("a note with a claim is written when the claim is granted, and only then", async () => {
       const asked = (key: string, body: string) => ({
-        ...{ key: asRecordKey(key), receivedAt: T0 },
+        key: asRecordKey(key),
+        input: ANY_INPUT,
+        receivedAt: T0,
         note: note(`of ${key}`, { kind: "tried", body }),
       });
       const lease = { owner: "w", leaseMs: seconds(30) };
@@ -203,7 +225,14 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
         expect(results).toEqual([{ kind: "fenced" }, { kind: "fenced" }]);
         expect(await names()).toEqual([]);
         await ledger.commitDirect(SCOPE, [
-          { key: asRecordKey("c"), owner: "w", receivedAt: T0, startedAt: T0, digest: "d" },
+          {
+            key: asRecordKey("c"),
+            owner: "w",
+            input: ANY_INPUT,
+            receivedAt: T0,
+            startedAt: T0,
+            digest: "d",
+          },
         ]);
         const late = await ledger.fail(SCOPE, [failed("c", null, note("c"))]);
         expect(late).toEqual([{ kind: "fenced" }]);

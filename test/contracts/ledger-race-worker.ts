@@ -10,6 +10,7 @@ import type { Ledger } from "../../src/ports/ledger.ts";
 import type { Fence, RecordKey } from "../../src/ports/record.ts";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 
 /** What a worker got: fences of its claims and of its accepted commits, by key number. */
@@ -48,7 +49,11 @@ async function race(url: string, owner: string, keys: number): Promise<RaceRepor
   while (open.size > 0) {
     const batch = [...open].sort(() => random.fraction() - 0.5).slice(0, BATCH);
     const short = random.fraction() < 0.5;
-    const requests = batch.map((n) => ({ key: raceKey(n), receivedAt: systemClock.now() }));
+    const requests = batch.map((n) => ({
+      key: raceKey(n),
+      input: ANY_INPUT,
+      receivedAt: systemClock.now(),
+    }));
     const lease = { owner, leaseMs: short ? SHORT_MS : LONG_MS };
     const results = await ledger.claim(RACE_SCOPE, requests, lease);
     const held: [number, Fence][] = [];

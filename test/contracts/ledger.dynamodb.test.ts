@@ -1,76 +1,92 @@
 import {
-  CreateTableCommand,
   DeleteItemCommand,
   DynamoDBClient,
   PutItemCommand,
+  ScanCommand,
 } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { addMs, days, epochMs, seconds } from "../../src/core/units.ts";
-import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
+import { days, epochMs, seconds } from "../../src/core/units.ts";
+import { asRecordKey } from "../../src/ledger/record-state.ts";
+import type { Ledger } from "../../src/ports/ledger.ts";
 import type { RecordKey } from "../../src/ports/record.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
-import { dynamoLedger0001 } from "../../src/stores/dynamodb/migrations/0001-ledger.ts";
-import { recordPk, toRecordItem } from "../../src/stores/dynamodb/record-items.ts";
+import { recordPk } from "../../src/stores/dynamodb/record-items.ts";
+import { LEDGER } from "../../src/stores/dynamodb/schema.ts";
 import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
+import type { StoreBinding } from "../support/stores/opened-store.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { describeLedger } from "./ledger.ts";
+import { describeLedgerLists } from "./ledger-lists.ts";
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);
 
+const LEASE = { owner: "w", leaseMs: seconds(30) };
+const ASKED = { input: ANY_INPUT, receivedAt: clock.now() };
+
 describe.skipIf(!available)("DynamoDB", () => {
-  // First: DynamoDB Local builds an index more slowly the more tables it has.
-  test("a table of the first schema keeps its records and gets notes", async () => {
-    const options = freshOptions();
-    const client = new DynamoDBClient(options);
-    await client.send(new CreateTableCommand(dynamoLedger0001(options.table)));
-    const Item = { pk: { S: "meta#ledger" }, version: { N: "1" } };
-    await client.send(new PutItemCommand({ TableName: options.table, Item }));
-    const scope = { pipeline: "orders", generation: 1 };
-    const record = {
-      kind: "claimed",
-      ...{ fence: fenceOf(7), attempts: 1, seenAt: clock.now(), changedAt: clock.now() },
-      ...{ expiresAt: addMs(clock.now(), days(45)), owner: "w", leaseUntil: clock.now() },
-    } as const;
-    const key = asRecordKey("a");
-    const row = toRecordItem(recordPk(scope, key), record, "", "former");
-    await client.send(new PutItemCommand({ TableName: options.table, Item: row }));
-
-    const careful = createDynamoLedger({ clock, random }, { ...options, migrate: false });
-    await expect(careful).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
-    const opening = Array.from({ length: 3 }, () => createDynamoLedger({ clock, random }, options));
-    const [ledger, ...others] = await Promise.all(opening);
-    for (const other of others) await other.close();
-    expect((await ledger?.show(scope, key))?.record).toEqual(record);
-    const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
-    await ledger?.addNotes(scope, [note]);
-    expect(await ledger?.listNotes(scope, "dossier", { after: null, limit: 2 })).toEqual([note]);
-    const commit = { key, fence: record.fence, digest: "d" };
-    expect(await ledger?.commit(scope, [commit])).toEqual([{ kind: "committed" }]);
-    await ledger?.close();
-    client.destroy();
-  });
-
-  describeLedger({
-    name: "DynamoDB Local",
+  const bindingOf = (name: string, more: { readonly listing?: boolean }): StoreBinding<Ledger> => ({
+    name,
     async open(on) {
-      const options = freshOptions();
+      const options = { ...freshOptions(), ...more };
       const again = () => createDynamoLedger({ clock: on, random }, options);
       return { store: await again(), again };
     },
   });
+  describeLedger(bindingOf("DynamoDB", {}));
+  describeLedgerLists(bindingOf("DynamoDB with lists", { listing: true }));
 
-  test("a table with a newer schema is rejected", async () => {
+  const others = [
+    { other: 1, code: "TG_STORE_OLDER" },
+    { other: LEDGER.version - 1, code: "TG_STORE_OLDER" },
+    { other: LEDGER.version + 1, code: "TG_STORE_NEWER" },
+  ];
+  test.each(others)("a table of schema $other is refused and unchanged (V1)", async (each) => {
     const options = freshOptions();
     await (await createDynamoLedger({ clock, random }, options)).close();
     const client = new DynamoDBClient(options);
-    const Item = { pk: { S: "meta#ledger" }, version: { N: "99" } };
+    const Item = { pk: { S: "meta#ledger" }, version: { N: String(each.other) } };
     await client.send(new PutItemCommand({ TableName: options.table, Item }));
-    client.destroy();
+    const items = async () =>
+      (await client.send(new ScanCommand({ TableName: options.table }))).Items;
+    const before = await items();
     const opening = createDynamoLedger({ clock, random }, options);
-    await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
+    await expect(opening).rejects.toMatchObject({ code: each.code });
+    expect(await items()).toEqual(before);
+    client.destroy();
+  });
+
+  test("a table that was created without lists says so, and keeps none (M2)", async () => {
+    const options = freshOptions();
+    const ledger = await createDynamoLedger({ clock, random }, options);
+    const scope = { pipeline: "orders", generation: 1 };
+    const listing = ledger.listRecords(scope, { by: "event-time" }, { after: null, limit: 1 });
+    await expect(listing).rejects.toMatchObject({ code: "TG_LISTING_OFF" });
+    await ledger.claim(scope, [{ key: asRecordKey("a"), ...ASKED }], LEASE);
+    const client = new DynamoDBClient(options);
+    const { Items = [] } = await client.send(new ScanCommand({ TableName: options.table }));
+    expect(
+      Items.flatMap((item) => Object.keys(item)).filter((name) => /^l[p-]/.test(name)),
+    ).toEqual([]);
+    await ledger.close();
+    const asked = createDynamoLedger({ clock, random }, { ...options, listing: true });
+    await expect(asked).rejects.toMatchObject({ code: "TG_LISTING_OFF" });
+    client.destroy();
+  });
+
+  test("a writer that does not ask for lists writes them into a table that has them (M2)", async () => {
+    const options = freshOptions();
+    await (await createDynamoLedger({ clock, random }, { ...options, listing: true })).close();
+    const ledger = await createDynamoLedger({ clock, random }, options);
+    const scope = { pipeline: "orders", generation: 1 };
+    await ledger.claim(scope, [{ key: asRecordKey("a"), ...ASKED }], LEASE);
+    const page = { after: null, limit: 1 };
+    const { records } = await ledger.listRecords(scope, { by: "event-time" }, page);
+    expect(records).toMatchObject([{ key: "a", record: { kind: "claimed" } }]);
+    await ledger.close();
   });
 
   test("a missing table is distinguished from an unavailable endpoint", async () => {
@@ -100,7 +116,13 @@ describe.skipIf(!available)("DynamoDB", () => {
     expect(await ledger.findNote(scope, "dossier", "a")).toEqual({ ...note(6, "newer"), count: 3 });
     proxy.loseNext("TransactWriteItems");
     const failure = { errorClass: "schema", fingerprint: "f", message: "m" };
-    const attempt = { key: asRecordKey("a"), fence: null, owner: "w", receivedAt: clock.now() };
+    const attempt = {
+      key: asRecordKey("a"),
+      fence: null,
+      owner: "w",
+      input: ANY_INPUT,
+      receivedAt: clock.now(),
+    };
     const last = { ...attempt, permanent: false, failure, note: note(7, "failed") };
     expect(await ledger.fail(scope, [last])).toMatchObject([{ kind: "failed", attempts: 1 }]);
     expect(proxy.lost()).toBe(4);
@@ -122,7 +144,10 @@ describe.skipIf(!available)("DynamoDB", () => {
     const scope = { pipeline: "orders", generation: 1 };
     const key = asRecordKey("a");
     const claim = () =>
-      other.claim(scope, [{ key, receivedAt: own.now() }], { owner: "w", leaseMs: seconds(30) });
+      other.claim(scope, [{ key, input: ANY_INPUT, receivedAt: own.now() }], {
+        owner: "w",
+        leaseMs: seconds(30),
+      });
     await claim();
     own.advance(days(46));
     proxy.meanwhile(0, async () => {
@@ -146,7 +171,7 @@ describe.skipIf(!available)("DynamoDB", () => {
     await client.send(new PutItemCommand({ TableName: options.table, Item }));
     client.destroy();
     const keys = Array.from({ length: 40 }, (_, n) => asRecordKey(`${n}`));
-    const ask = (key: RecordKey) => ({ key, receivedAt: clock.now() });
+    const ask = (key: RecordKey) => ({ key, input: ANY_INPUT, receivedAt: clock.now() });
     const lease = { owner: "w", leaseMs: seconds(30) };
     const batch = [...keys.slice(0, 20), damaged, ...keys.slice(20)].map(ask);
     await expect(ledger.claim(scope, batch, lease)).rejects.toThrow("the state of a record");
@@ -160,7 +185,11 @@ describe.skipIf(!available)("DynamoDB", () => {
     const scope = { pipeline: "orders", generation: 1 };
     const key = asRecordKey("a");
     const lease = { owner: "w", leaseMs: seconds(30) };
-    const [claim] = await ledger.claim(scope, [{ key, receivedAt: clock.now() }], lease);
+    const [claim] = await ledger.claim(
+      scope,
+      [{ key, input: ANY_INPUT, receivedAt: clock.now() }],
+      lease,
+    );
     if (claim?.kind !== "claimed") throw new Error("not claimed");
     const writes = [{ statement: "INSERT", params: [] }];
     const commit = ledger.commit(scope, [{ key, fence: claim.fence, digest: "d", writes }]);

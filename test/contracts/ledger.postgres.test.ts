@@ -1,64 +1,67 @@
 import { describe, expect, test } from "vitest";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
+import type { Ledger } from "../../src/ports/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { POSTGRES_LEDGER } from "../../src/stores/postgres/schema.ts";
 import { createManualClock } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
+import type { StoreBinding } from "../support/stores/opened-store.ts";
 import { describeLedger } from "./ledger.ts";
+import { describeLedgerLists } from "./ledger-lists.ts";
 
 const { available, url, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));
 const SCOPE = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "w", leaseMs: seconds(30) };
-const ask = (name: string) => ({ key: asRecordKey(name), receivedAt: clock.now() });
+const ask = (name: string) => ({
+  key: asRecordKey(name),
+  input: ANY_INPUT,
+  receivedAt: clock.now(),
+});
 
 describe.skipIf(!available)("PostgreSQL", () => {
-  describeLedger({
+  const POSTGRES: StoreBinding<Ledger> = {
     name: "PostgreSQL",
     async open(on) {
       const own = await freshUrl();
       const again = () => createPostgresLedger({ clock: on }, { url: own });
       return { store: await again(), again };
     },
-  });
+  };
+  describeLedger(POSTGRES);
+  describeLedgerLists(POSTGRES);
 
-  test("a database with a newer schema is rejected and left unchanged", async () => {
+  const { version } = POSTGRES_LEDGER;
+  const others = [
+    { other: 1, code: "TG_STORE_OLDER" },
+    { other: version - 1, code: "TG_STORE_OLDER" },
+    { other: version + 1, code: "TG_STORE_NEWER" },
+  ];
+  test.each(others)("a database of schema $other is refused and unchanged (M2)", async (each) => {
     const own = await freshUrl();
     await queryPostgres(
       own,
       "CREATE TABLE tidegate_schema (part text PRIMARY KEY, version integer)",
     );
-    await queryPostgres(own, "INSERT INTO tidegate_schema VALUES ('ledger', 99)");
-    const opening = createPostgresLedger({ clock }, { url: own });
-    await expect(opening).rejects.toMatchObject({ code: "TG_STORE_NEWER" });
+    await queryPostgres(own, `INSERT INTO tidegate_schema VALUES ('ledger', ${each.other})`);
+    for (const migrate of [true, false]) {
+      const opening = createPostgresLedger({ clock }, { url: own, migrate });
+      await expect(opening).rejects.toMatchObject({ code: each.code });
+    }
     const tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
     expect(await queryPostgres(own, tables)).toEqual([{ tablename: "tidegate_schema" }]);
+    const stored = await queryPostgres(own, "SELECT version FROM tidegate_schema");
+    expect(stored).toEqual([{ version: each.other }]);
   });
 
-  test("a database of the first schema keeps its records and gets notes", async () => {
+  test("several processes that start at once create the tables once", async () => {
     const own = await freshUrl();
-    const ledger = await createPostgresLedger({ clock }, { url: own });
-    const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
-    const before = await ledger.show(SCOPE, asRecordKey("a"));
-    await ledger.close();
-    await queryPostgres(own, "DROP TABLE tidegate_ledger_note");
-    await queryPostgres(own, "UPDATE tidegate_schema SET version = 1");
-    const careful = createPostgresLedger({ clock }, { url: own, migrate: false });
-    await expect(careful).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
     const opening = Array.from({ length: 4 }, () => createPostgresLedger({ clock }, { url: own }));
-    const [grown, ...others] = await Promise.all(opening);
-    for (const other of others) await other.close();
-    expect(await grown?.show(SCOPE, asRecordKey("a"))).toEqual(before);
-    const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
-    await grown?.addNotes(SCOPE, [note]);
-    expect(await grown?.findNote(SCOPE, "dossier", "a")).toEqual(note);
-    const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
-    const commit = { key: asRecordKey("a"), fence, digest: "d" };
-    expect(await grown?.commit(SCOPE, [commit])).toEqual([{ kind: "committed" }]);
-    await grown?.close();
-    expect(await queryPostgres(own, "SELECT version FROM tidegate_schema")).toEqual([
-      { version: 2 },
-    ]);
+    for (const ledger of await Promise.all(opening)) await ledger.close();
+    const stored = await queryPostgres(own, "SELECT version FROM tidegate_schema");
+    expect(stored).toEqual([{ version }]);
   });
 
   test("a note and its failure are undone together", async () => {
@@ -101,6 +104,24 @@ describe.skipIf(!available)("PostgreSQL", () => {
     expect(await ledger.stats()).toEqual([]);
     await ledger.close();
     await expect(ledger.stats()).rejects.toMatchObject({ code: "TG_CLOSED" });
+  });
+
+  test("a ledger that is opened for reading writes nothing, not even a scope", async () => {
+    const own = await freshUrl();
+    const writer = await createPostgresLedger({ clock }, { url: own });
+    await writer.claim(SCOPE, [ask("a")], LEASE);
+    const reader = await createPostgresLedger({ clock }, { url: own, readOnly: true });
+    const refused = { code: "TG_LEDGER_UNAVAILABLE" };
+    expect(await reader.show(SCOPE, asRecordKey("a"))).toMatchObject({ record: { attempts: 1 } });
+    expect(await reader.hasRecords(SCOPE, [asRecordKey("a")])).toEqual([true]);
+    const other = { pipeline: "other", generation: 3 };
+    expect(await reader.show(other, asRecordKey("a"))).toBeUndefined();
+    await expect(reader.claim(SCOPE, [ask("b")], LEASE)).rejects.toMatchObject(refused);
+    await expect(reader.removeNotes(SCOPE, "dossier", ["a"])).rejects.toMatchObject(refused);
+    const missing = createPostgresLedger({ clock }, { url: await freshUrl(), readOnly: true });
+    await expect(missing).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+    await reader.close();
+    await writer.close();
   });
 
   test("a server that does not sync to disk is reported", async () => {

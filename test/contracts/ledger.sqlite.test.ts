@@ -1,19 +1,21 @@
-import { writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { chmodSync, copyFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
+import type { Ledger } from "../../src/ports/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
-import {
-  migrateSqlite,
-  missingSqliteMigrations,
-  SQLITE_LEDGER_MIGRATIONS,
-} from "../../src/stores/sqlite/ledger/schema.ts";
-import { createManualClock } from "../support/manual-clock.ts";
+import { SQLITE_LEDGER } from "../../src/stores/sqlite/ledger/schema.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
+import type { StoreBinding } from "../support/stores/opened-store.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { describeLedger } from "./ledger.ts";
+import { describeLedgerLists } from "./ledger-lists.ts";
 
 const folder = useTemporaryFolder("ledger");
 
@@ -29,60 +31,57 @@ const open = (path: string, more: { readOnly?: boolean; busyMs?: number } = {}) 
 };
 const SCOPE = { pipeline: "orders", generation: 1 };
 const LEASE = { owner: "w", leaseMs: seconds(30) };
-const ask = (name: string) => ({ key: asRecordKey(name), receivedAt: clock.now() });
+const ask = (name: string) => ({
+  key: asRecordKey(name),
+  input: ANY_INPUT,
+  receivedAt: clock.now(),
+});
 
-describeLedger({
+const SQLITE: StoreBinding<Ledger> = {
   name: "SQLite",
   async open(on) {
     const path = freshPath();
     const again = async () => createSqliteLedger({ clock: on, turn }, { path });
     return { store: await again(), again };
   },
-});
+};
 
-test("a file with a newer schema is rejected and left unchanged", () => {
+describeLedger(SQLITE);
+describeLedgerLists(SQLITE);
+
+const OTHER_VERSIONS = [
+  { version: 1, code: "TG_STORE_OLDER" },
+  { version: SQLITE_LEDGER.version - 1, code: "TG_STORE_OLDER" },
+  { version: SQLITE_LEDGER.version + 1, code: "TG_STORE_NEWER" },
+];
+
+test.each(OTHER_VERSIONS)("a file of schema $version is refused and unchanged (M2)", (other) => {
+  const { version, code } = other;
   const path = freshPath();
   const db = new DatabaseSync(path);
   db.exec("CREATE TABLE tidegate_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL)");
-  db.exec("INSERT INTO tidegate_schema VALUES ('ledger', 99)");
-  expect(() => open(path)).toThrow(expect.objectContaining({ code: "TG_STORE_NEWER" }));
-  expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema").get()?.n).toBe(2);
-  expect(db.prepare("PRAGMA journal_mode").get()?.journal_mode).toBe("delete");
+  db.exec(`INSERT INTO tidegate_schema VALUES ('ledger', ${version})`);
   db.close();
+  const before = readFileSync(path);
+  expect(() => open(path)).toThrow(expect.objectContaining({ code }));
+  expect(() => open(path, { readOnly: true })).toThrow(expect.objectContaining({ code }));
+  expect(readFileSync(path)).toEqual(before);
+  expect(existsSync(`${path}-wal`)).toBe(false);
 });
 
-test("a file of the first schema keeps its records, gets notes, and then is too new for it", async () => {
+test("the log that an older release left behind is not even folded (M2)", () => {
   const path = freshPath();
-  const ledger = open(path);
-  const [claim] = await ledger.claim(SCOPE, [ask("a")], LEASE);
-  const before = await ledger.show(SCOPE, asRecordKey("a"));
-  await ledger.close();
-  const tables = (db: DatabaseSync) =>
-    db.prepare("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").all();
+  const abandoned = join(folder, "abandoned-behind.db");
   const db = new DatabaseSync(path);
-  db.exec("DROP TABLE ledger_note; UPDATE tidegate_schema SET version = 1");
-  const first = new DatabaseSync(":memory:");
-  migrateSqlite(first, "ledger", SQLITE_LEDGER_MIGRATIONS.slice(0, 1));
-  expect(tables(db)).toEqual(tables(first)); // So it is what the first version created.
-  first.close();
-
-  expect(() => open(path, { readOnly: true })).toThrow(
-    expect.objectContaining({ code: "TG_CONFIG_INVALID" }),
-  );
-  const grown = open(path);
-  expect(await grown.show(SCOPE, asRecordKey("a"))).toEqual(before);
-  const note = { kind: "dossier", name: "a", at: clock.now(), count: 1, body: "why" } as const;
-  await grown.addNotes(SCOPE, [note]);
-  if (claim?.kind !== "claimed") throw new Error("not claimed");
-  const commit = { key: asRecordKey("a"), fence: claim.fence, digest: "d" };
-  expect(await grown.commit(SCOPE, [commit])).toEqual([{ kind: "committed" }]);
-  await grown.close();
-  const reader = open(path, { readOnly: true });
-  expect(await reader.findNote(SCOPE, "dossier", "a")).toEqual(note);
-  await reader.close();
-  const asFirst = () => missingSqliteMigrations(db, "ledger", SQLITE_LEDGER_MIGRATIONS.slice(0, 1));
-  expect(asFirst).toThrow(expect.objectContaining({ code: "TG_STORE_NEWER" }));
+  db.exec("PRAGMA journal_mode = WAL");
+  db.exec("CREATE TABLE tidegate_schema (part TEXT PRIMARY KEY, version INTEGER NOT NULL)");
+  db.exec("INSERT INTO tidegate_schema VALUES ('ledger', 3)");
+  copyFileSync(path, abandoned);
+  copyFileSync(`${path}-wal`, `${abandoned}-wal`);
   db.close();
+  const before = [readFileSync(abandoned), readFileSync(`${abandoned}-wal`)];
+  expect(() => open(abandoned)).toThrow(expect.objectContaining({ code: "TG_STORE_OLDER" }));
+  expect([readFileSync(abandoned), readFileSync(`${abandoned}-wal`)]).toEqual(before);
 });
 
 test("a note and its failure are undone together", async () => {
@@ -172,7 +171,7 @@ test("a record rejected by its sink does not hide another process's record", asy
   const path = freshPath();
   const ledger = open(path);
   const other = open(path);
-  const times = { receivedAt: clock.now(), startedAt: clock.now() };
+  const times = { input: ANY_INPUT, receivedAt: clock.now(), startedAt: clock.now() };
   const writes = [{ statement: "INSERT INTO missing VALUES (1)", params: [] }];
   const broken = { key: asRecordKey("a"), owner: "w", ...times, digest: "d", writes };
   const refused = { code: "TG_SINK_REFUSED" };
@@ -182,4 +181,32 @@ test("a record rejected by its sink does not hide another process's record", asy
   expect(await ledger.claim(SCOPE, [ask("b")], LEASE)).toMatchObject([{ kind: "busy" }]);
   await other.close();
   await ledger.close();
+});
+
+/** Opens the ledger as a user who may read the folder and not write to it. */
+async function readFrom(path: string): Promise<string> {
+  const worker = join(import.meta.dirname, "read-only-worker.ts");
+  chmodSync(folder, 0o555);
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, [worker, path, "p", "a"]);
+    return stdout.trim();
+  } finally {
+    chmodSync(folder, 0o755);
+  }
+}
+
+test("a reader changes nothing, beside a writer and in a folder that is read-only (O1, O2)", async () => {
+  const path = freshPath();
+  const options = { path, busyMs: durationMs(1_000) };
+  const writer = createSqliteLedger({ clock: createManualClock(FAR_AHEAD), turn }, options);
+  const scope = { pipeline: "p", generation: 0 };
+  await writer.claim(scope, [ask("a")], LEASE);
+  expect(await readFrom(path)).toBe("claimed");
+  await writer.close();
+  const before = readFileSync(path);
+  expect(await readFrom(path)).toBe("claimed");
+  expect(readFileSync(path)).toEqual(before);
+  expect(existsSync(`${path}-shm`)).toBe(false);
+  writeFileSync(`${path}-wal`, "a log that may contain commits");
+  expect(await readFrom(path)).toBe("TG_LEDGER_UNAVAILABLE");
 });

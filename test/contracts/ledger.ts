@@ -8,6 +8,7 @@ import type { ClaimRequest, ClaimResult, Ledger } from "../../src/ports/ledger.t
 import type { Fence, LedgerScope, ObjectRef, RecordKey } from "../../src/ports/record.ts";
 import type { ManualClock } from "../support/manual-clock.ts";
 import { FAR_AHEAD } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
 import { describeLedgerNotes } from "./ledger-notes.ts";
 
@@ -20,8 +21,8 @@ const FAILURE = { errorClass: "schema", fingerprint: "f00d", message: "no column
 const key = (name: string): RecordKey => asRecordKey(`k1:${name}`);
 const ask = (name: string, object?: ObjectRef): ClaimRequest =>
   object === undefined
-    ? { key: key(name), receivedAt: T0 }
-    : { key: key(name), receivedAt: T0, object };
+    ? { key: key(name), input: ANY_INPUT, receivedAt: T0 }
+    : { key: key(name), input: ANY_INPUT, receivedAt: T0, object };
 const one = <T>(results: readonly T[]): T => {
   expect(results).toHaveLength(1);
   return results[0] as T;
@@ -50,13 +51,22 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
     const fail = async (name: string, fence: Fence | null, permanent = false) =>
       one(
         await ledger.fail(SCOPE, [
-          { key: key(name), fence, owner: "worker-1", receivedAt: T0, permanent, failure: FAILURE },
+          {
+            key: key(name),
+            fence,
+            owner: "worker-1",
+            input: ANY_INPUT,
+            receivedAt: T0,
+            permanent,
+            failure: FAILURE,
+          },
         ]),
       );
     const direct = (name: string, object?: ObjectRef) => {
       const what = {
         key: key(name),
         owner: "worker-1",
+        input: ANY_INPUT,
         receivedAt: T0,
         startedAt: T0,
         digest: `digest of ${name}`,
@@ -70,6 +80,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
         fence: T0,
         attempt: 1,
         leaseUntil: T0 + 30_000,
+        lane: ANY_INPUT.lane,
       });
       expect(await claim("a", OTHER)).toEqual({
         kind: "busy",
@@ -195,6 +206,68 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       ]);
     });
 
+    test("hasRecords finds records in any state, by scope, until they expire", async () => {
+      const names = ["claimed", "committed", "failed", "parked", "released", "absent"];
+      const keys = names.map(key);
+      await claim("claimed");
+      await ledger.commitDirect(SCOPE, [direct("committed")]);
+      await fail("failed", null);
+      await fail("parked", null, true);
+      const fence = fenceIn(await claim("released"));
+      await ledger.release(SCOPE, [{ key: key("released"), fence }]);
+      expect(await ledger.hasRecords(SCOPE, keys)).toEqual([true, true, true, true, true, false]);
+      expect(await ledger.hasRecords({ ...SCOPE, generation: 2 }, keys)).not.toContain(true);
+      expect(await ledger.hasRecords({ ...SCOPE, pipeline: "other" }, keys)).not.toContain(true);
+      clock.advance(days(45) - 1);
+      expect(await ledger.hasRecords(SCOPE, keys.slice(0, 1))).toEqual([true]);
+      clock.advance(1);
+      expect(await ledger.hasRecords(SCOPE, keys)).not.toContain(true);
+    });
+
+    test("hasRecords answers in the order of the keys, also for a duplicate key, and sees other connections", async () => {
+      const keys = Array.from({ length: 250 }, (_, at) => key(`many-${at}`));
+      const other = await again();
+      const written = keys.filter((_, at) => at % 3 === 0);
+      await other.claim(
+        SCOPE,
+        written.map((each) => ({ key: each, input: ANY_INPUT, receivedAt: T0 })),
+        LEASE,
+      );
+      const asked = [...keys, ...keys.toReversed()];
+      const expected = asked.map((each) => written.includes(each));
+      expect(await ledger.hasRecords(SCOPE, asked)).toEqual(expected);
+      expect(await ledger.hasRecords(SCOPE, [])).toEqual([]);
+      await other.close();
+    });
+
+    test("searchRecords finds records by a part of a name in their input, by scope", async () => {
+      const version = { versionId: null, etag: null, size: null, sequencer: null };
+      const named = (messageId: string, object: string | null, dedupeKey: string | null) => ({
+        ...ANY_INPUT,
+        messageId,
+        dedupeKey,
+        object: object === null ? null : { bucket: "in", key: object, ...version },
+      });
+      await ledger.commitDirect(SCOPE, [
+        { ...direct("a"), input: named("m-1", "2026/ä b.csv", 'say "hi" \\ 100%_') },
+        { ...direct("b"), input: named("m-2", "other.csv", null) },
+        { ...direct("none"), input: named("m-3", null, "k") },
+      ]);
+      await ledger.claim(SCOPE, [{ ...ask("open"), input: named("m-4", null, "k") }], LEASE);
+      const search = (text: string) => ledger.searchRecords(SCOPE, text, 10);
+      for (const text of ["2026", "ä b", 'y "hi" \\ 100%_', "m-1", "s3://in/2026/ä"]) {
+        expect([text, await search(text)]).toEqual([text, [key("a")]]);
+      }
+      expect((await search("s3://in/")).toSorted()).toEqual([key("a"), key("b")]);
+      expect(await search("m-4")).toEqual([key("open")]);
+      expect(await search("M-1")).toEqual([]);
+      expect(await search("100_")).toEqual([]);
+      expect(await ledger.searchRecords(SCOPE, "s3://in/", 1)).toHaveLength(1);
+      expect(await ledger.searchRecords({ ...SCOPE, generation: 2 }, "m-1", 10)).toEqual([]);
+      clock.advance(days(45));
+      expect(await search("m-1")).toEqual([]);
+    });
+
     test("the history of a record has every attempt, its owner and its error", async () => {
       const first = fenceIn(await claim("a"));
       clock.advance(seconds(1));
@@ -271,6 +344,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
         fence: T0 + days(45),
         attempt: 1,
         leaseUntil: T0 + days(45) + 30_000,
+        lane: ANY_INPUT.lane,
       });
       const view = await ledger.show(SCOPE, key("a"));
       expect(view?.entries.map(({ status }) => status)).toEqual(["received", "started"]);

@@ -10,6 +10,7 @@ import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { CONFLICT, inPostgresTransaction } from "../../src/stores/postgres/transaction.ts";
 import { createManualClock } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { createPostgresProxy } from "../support/stores/postgres-proxy.ts";
 
@@ -159,7 +160,11 @@ describe.skipIf(!available).each(["cut", "silence"] as const)("a reply lost by %
   test("leaves a commit with an unknown outcome, which a retry finds done", async () => {
     await using proxy = await createPostgresProxy(url);
     const ledger = await createPostgresLedger({ clock }, { url: proxy.url, statementMsMax });
-    const [claim] = await ledger.claim(SCOPE, [{ key: KEY, receivedAt: clock.now() }], LEASE);
+    const [claim] = await ledger.claim(
+      SCOPE,
+      [{ key: KEY, input: ANY_INPUT, receivedAt: clock.now() }],
+      LEASE,
+    );
     const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
     proxy.loseAfter("tidegate-commit", how);
     const plain = { key: KEY, fence, digest: "d" };
@@ -173,7 +178,7 @@ describe.skipIf(!available).each(["cut", "silence"] as const)("a reply lost by %
   test("leaves the rows of a commit exactly once", async () => {
     await using proxy = await createPostgresProxy(url);
     const ledger = await createPostgresLedger({ clock }, { url: proxy.url, statementMsMax });
-    const times = { receivedAt: clock.now(), startedAt: clock.now() };
+    const times = { input: ANY_INPUT, receivedAt: clock.now(), startedAt: clock.now() };
     const commit = { key: KEY, digest: "d", owner: "w", ...times, writes: [ADD] };
     proxy.loseAfter("COMMIT", how);
     await expect(ledger.commitDirect(SCOPE, [commit])).rejects.toMatchObject(UNAVAILABLE);

@@ -95,6 +95,18 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await collect(bytes)).toBe("0123456789");
     });
 
+    test("an object has its own metadata, and the tags that it has now", async () => {
+      const pin = { bucket: "plain", key: "noted.csv" };
+      const target = { Bucket: pin.bucket, Key: pin.key };
+      const Metadata = { day: "2026-03-01" };
+      const command = new PutObjectCommand({ ...target, Body: "x", Metadata, Tagging: "a=b" });
+      await client.send(command);
+      const opened = await open({ ...pin, versionId: null, etag: null });
+      if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
+      expect(opened.metadata).toEqual(Metadata);
+      expect(await opened.tags()).toEqual({ a: "b" });
+    });
+
     test("an empty object has no bytes, which is not a failure", async () => {
       const bytes = bytesOf(await open(await put("plain", "")));
       expect(bytes.size).toBe(0);

@@ -3,13 +3,13 @@
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { durationMs, epochMs, seconds } from "../../src/core/units.ts";
+import { durationMs, seconds } from "../../src/core/units.ts";
 import type { Outbox, OutboxRow } from "../../src/ports/outbox.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { createMemoryOutbox } from "../../src/stores/memory/outbox.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
-import { createManualClock, type ManualClock } from "../support/manual-clock.ts";
+import { createManualClock, FAR_AHEAD, type ManualClock } from "../support/manual-clock.ts";
 import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -33,6 +33,8 @@ async function openAll(clock: ManualClock): Promise<Outbox[]> {
 const key = fc.constantFrom("a", "b", "c", "d");
 const owner = fc.constantFrom("one", "two");
 const epoch = fc.integer({ min: 0, max: 2 });
+const batchId = fc.constantFrom("1", "1", "2");
+const batchNames = fc.array(fc.constantFrom("p", "q"), { maxLength: 2 });
 const anyCall = fc.oneof(
   fc.record({
     call: fc.constant("register" as const),
@@ -46,6 +48,16 @@ const anyCall = fc.oneof(
   fc.record({ call: fc.constant("settle" as const), key }),
   fc.record({ call: fc.constant("look" as const), key }),
   fc.record({ call: fc.constant("unsettled" as const) }),
+  fc.record({
+    call: fc.constant("open batch" as const),
+    id: batchId,
+    digest: fc.constantFrom("x", "x", "y"),
+    replace: fc.boolean(),
+  }),
+  fc.record({ call: fc.constant("add items" as const), id: batchId, names: batchNames }),
+  fc.record({ call: fc.constant("done items" as const), id: batchId, names: batchNames }),
+  fc.record({ call: fc.constant("seal" as const), id: batchId }),
+  fc.record({ call: fc.constant("complete" as const), id: batchId }),
   fc.record({ call: fc.constant("wait" as const), spanS: fc.constantFrom(1, 30, 86_400 * 45) }),
 );
 type Call = typeof anyCall extends fc.Arbitrary<infer T> ? T : never;
@@ -57,8 +69,12 @@ async function run(outbox: Outbox, target: string, call: Call, now: ManualClock)
   switch (call.call) {
     case "register": {
       const entries = call.entries.map(({ key: name, digest }) => ({
-        ...{ key: name, groupId: name < "c" ? "g" : null, dedupId: name, payloadDigest: digest },
-        ...{ body: `${name} ${digest}`, attributes: { t: name } },
+        key: name,
+        groupId: name < "c" ? "g" : null,
+        dedupId: name,
+        payloadDigest: digest,
+        body: `${name} ${digest}`,
+        attributes: { t: name },
       }));
       const results = await outbox.register(target, entries, lease(call.owner));
       return results.map((result) =>
@@ -81,15 +97,49 @@ async function run(outbox: Outbox, target: string, call: Call, now: ManualClock)
       return [withoutSeq(await outbox.find(target, call.key)), await outbox.stats(target)];
     case "unsettled": {
       const page = { sentBefore: now.now(), afterSeq: 0, limit: 10 };
-      return (await outbox.unsettled(target, page)).map(withoutSeq);
+      return (await outbox.sentNotDone(target, page)).map(withoutSeq);
     }
     case "wait":
       return null;
+    default:
+      return await runOnBatch(outbox, target, call);
   }
 }
 
+type BatchCall = Extract<Call, { readonly id: string }>;
+
+/** The answer, and the batch with its open and done items afterwards. */
+async function runOnBatch(outbox: Outbox, target: string, call: BatchCall) {
+  const id = `${target} ${call.id}`;
+  const name = "batch";
+  const items = "names" in call ? call.names.map((each) => ({ name: each, key: each })) : [];
+  const answer = async () => {
+    switch (call.call) {
+      case "open batch": {
+        const { digest, replace } = call;
+        return await outbox.openBatch(target, { name, id, itemCount: 2, digest, replace });
+      }
+      case "add items":
+        return await outbox.addBatchItems(id, items);
+      case "done items":
+        return await outbox.markItemsDone(id, items);
+      case "seal":
+        return await outbox.sealBatch(target, name, id);
+      case "complete":
+        return await outbox.completeBatch(target, name, id);
+    }
+  };
+  return [
+    await answer(),
+    await outbox.findBatch(target, name),
+    await outbox.listBatches(target, { after: null, limit: 10 }),
+    await outbox.openBatchItems(id, { after: null, limit: 10 }),
+    await outbox.countDoneItems(id),
+  ];
+}
+
 test("every store gives the same answers to the same history", async () => {
-  const clock = createManualClock(epochMs(1_700_000_000_000));
+  const clock = createManualClock(FAR_AHEAD);
   const stores = await openAll(clock);
   let histories = 0;
   await fc.assert(

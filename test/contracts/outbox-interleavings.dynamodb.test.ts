@@ -39,7 +39,12 @@ type Move = (outbox: Outbox, target: string, owner: string) => Promise<unknown>;
 
 const lease = (owner: string, leaseMs = seconds(30)) => ({ owner, leaseMs });
 const entry = (key: string, payloadDigest = "p") => ({
-  ...{ key, groupId: "g", dedupId: key, payloadDigest, body: payloadDigest, attributes: {} },
+  key,
+  groupId: "g",
+  dedupId: key,
+  payloadDigest,
+  body: payloadDigest,
+  attributes: {},
 });
 const withoutSeq = (row: OutboxRow) => ({ ...row, seq: 0 }); // Y3
 
@@ -70,7 +75,7 @@ const republish: Move = async (outbox, target, owner) => {
 };
 const settle: Move = (outbox, target) => outbox.markDone(target, ["a"]);
 const unsettled: Move = async (outbox, target) =>
-  (await outbox.unsettled(target, { sentBefore: NOW, afterSeq: 0, limit: 10 })).map(withoutSeq);
+  (await outbox.sentNotDone(target, { sentBefore: NOW, afterSeq: 0, limit: 10 })).map(withoutSeq);
 
 const MOVES: Readonly<Record<string, Move>> = {
   register: register(["a"]),

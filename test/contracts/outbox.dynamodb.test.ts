@@ -1,14 +1,14 @@
 import { DynamoDBClient, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { describe, expect, test } from "vitest";
-import { epochMs, seconds } from "../../src/core/units.ts";
+import { seconds } from "../../src/core/units.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
-import { createManualClock } from "../support/manual-clock.ts";
+import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { describeOutbox } from "./outbox.ts";
 
 const { available, freshOptions } = await useDynamo();
-const clock = createManualClock(epochMs(1_700_000_000_000));
+const clock = createManualClock(FAR_AHEAD);
 
 describe.skipIf(!available)("DynamoDB", () => {
   describeOutbox({

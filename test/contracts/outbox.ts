@@ -2,12 +2,13 @@
 // store.
 
 import { describe, expect, test } from "vitest";
-import { days, epochMs, seconds } from "../../src/core/units.ts";
+import { days, seconds, subtractMs } from "../../src/core/units.ts";
 import type { Outbox, OutboxEntry, RegisterResult } from "../../src/ports/outbox.ts";
-import type { ManualClock } from "../support/manual-clock.ts";
+import { FAR_AHEAD, type ManualClock } from "../support/manual-clock.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
+import { describeBatches } from "./outbox-batches.ts";
 
-const T0 = epochMs(1_700_000_000_000);
+const T0 = FAR_AHEAD;
 const QUEUE = "orders.fifo";
 const MINE = { owner: "mine", leaseMs: seconds(30) };
 const OTHER = { owner: "other", leaseMs: seconds(30) };
@@ -26,6 +27,7 @@ const kinds = (results: readonly RegisterResult[]) => results.map(({ kind }) => 
 const keysOf = (rows: readonly { readonly key: string }[]) => rows.map(({ key }) => key);
 
 export function describeOutbox(binding: StoreBinding<Outbox>): void {
+  describeBatches(binding);
   describe(`the outbox on ${binding.name}`, () => {
     let clock: ManualClock;
     let outbox: Outbox;
@@ -153,7 +155,7 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       clock.advance(seconds(10));
       await outbox.markSent(QUEUE, [sent("c")]);
       const page = (afterSeq: number, limit: number) =>
-        outbox.unsettled(QUEUE, { sentBefore: T0, afterSeq, limit });
+        outbox.sentNotDone(QUEUE, { sentBefore: T0, afterSeq, limit });
       const [first] = await page(0, 1);
       expect(first).toMatchObject({ key: "a", body: entry("a").body });
       expect(keysOf(await page(first?.seq ?? 0, 10))).toEqual(["b"]);
@@ -173,6 +175,21 @@ export function describeOutbox(binding: StoreBinding<Outbox>): void {
       expect(await outbox.purge(10)).toBe(1);
       expect(await outbox.find(QUEUE, "a")).toBeUndefined();
       expect(keysOf(await outbox.take(QUEUE, 10, OTHER))).toEqual(["b"]);
+    });
+
+    test("a purge may shorten the retention of sent and refused rows, never of pending ones (B5)", async () => {
+      await register(["old", "refused", "pending", "new"]);
+      await outbox.markSent(QUEUE, [sent("old")]);
+      await outbox.markRefused(QUEUE, [{ key: "refused", epoch: 0, reason: "too large" }]);
+      clock.advance(days(8));
+      await outbox.markSent(QUEUE, [sent("new")]);
+      const sentBefore = subtractMs(clock.now(), days(7));
+      expect(await outbox.purge(1, sentBefore)).toBe(1);
+      expect(await outbox.purge(10, sentBefore)).toBe(1);
+      expect(await outbox.purge(10, sentBefore)).toBe(0);
+      const rows = ["old", "refused", "pending", "new"].map((key) => outbox.find(QUEUE, key));
+      const remaining = (await Promise.all(rows)).filter((row) => row !== undefined);
+      expect(remaining.map(({ key }) => key)).toEqual(["pending", "new"]);
     });
 
     test("two connections share one outbox", async () => {

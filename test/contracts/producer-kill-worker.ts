@@ -43,7 +43,10 @@ if (import.meta.main) {
     {
       target: createSqsQueue({ client, queueUrl, messageBytesMax: 2_000 }),
       objects: folderObjects(`${path}.objects`),
-      ...{ outbox, clock: systemClock, random, turn },
+      outbox,
+      clock: systemClock,
+      random,
+      turn,
     },
     {
       claimCheck: { bucket: "payloads" },

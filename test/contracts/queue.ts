@@ -31,7 +31,10 @@ const target = { queue: "orders" };
 const never = new AbortController().signal;
 
 const message = (body: string, more: Partial<OutgoingMessage> = {}): OutgoingMessage => ({
-  ...{ body, attributes: {}, groupId: null, dedupId: null },
+  body,
+  attributes: {},
+  groupId: null,
+  dedupId: null,
   ...more,
 });
 const inGroup = (body: string) => message(body, { groupId: "g", dedupId: body });
@@ -85,7 +88,11 @@ export function describeQueue(binding: QueueBinding): void {
 
     test("a delivery has the trace header, and omits attributes that are not text", async () => {
       const entry: SendEntry = {
-        ...{ body: "a", sizeBytes: 40, groupId: null, dedupId: null, delayMs: null },
+        body: "a",
+        sizeBytes: 40,
+        groupId: null,
+        dedupId: null,
+        delayMs: null,
         traceHeader: "Root=1-5759e988-bd862e3fe1be46a994272793",
         attributes: {
           count: { type: "Number.int", value: "7" },

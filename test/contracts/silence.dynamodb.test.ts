@@ -11,6 +11,7 @@ import {
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createDynamoOutbox } from "../../src/stores/dynamodb/outbox.ts";
 import { createManualClock, FAR_AHEAD } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { createLossyProxy } from "../support/stores/lossy-proxy.ts";
 import { random } from "../support/stores/real-ports.ts";
@@ -98,7 +99,11 @@ describe.skipIf(!available)("DynamoDB behind a network that swallows answers", (
     const proxy = await createLossyProxy(endpoint);
     const through = { ...options, endpoint: proxy.endpoint, requestMsMax };
     const ledger = await createDynamoLedger(ports, through);
-    const [claim] = await ledger.claim(SCOPE, [{ key: KEY, receivedAt: clock.now() }], LEASE);
+    const [claim] = await ledger.claim(
+      SCOPE,
+      [{ key: KEY, input: ANY_INPUT, receivedAt: clock.now() }],
+      LEASE,
+    );
     const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
     const close = async () => {
       await ledger.close();
@@ -129,7 +134,7 @@ describe.skipIf(!available)("DynamoDB behind a network that swallows answers", (
 
   test("a direct commit with its object that is never answered is a duplicate when repeated", async () => {
     const { ledger, proxy, close } = await openLedger();
-    const times = { receivedAt: clock.now(), startedAt: clock.now() };
+    const times = { input: ANY_INPUT, receivedAt: clock.now(), startedAt: clock.now() };
     const object = { bucket: "b", key: "k", sequencer: "01", removed: false };
     const direct = { key: asRecordKey("direct"), digest: "d", owner: "w", object, ...times };
     proxy.silence("TransactWriteItems", Number.POSITIVE_INFINITY);

@@ -8,17 +8,17 @@ import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Effect, IdempotentSink } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import type { TableSinkSubject } from "./table-sink.ts";
 import {
   claim,
   commitDirect,
-  type Delivered,
+  type DeliveredEvent,
   originOf,
   SCOPE,
   specOf,
   T0,
   type TestDatabase,
-} from "./table-sink-world.ts";
+} from "../support/stores/table-sink-world.ts";
+import type { TableSinkSubject } from "./table-sink.ts";
 
 const TABLES = { t: { columns: { id: "text", v: "real" }, key: ["id"] } } as const;
 const ROWS = "SELECT id, v FROM t ORDER BY id";
@@ -30,7 +30,7 @@ async function transactional(database: TestDatabase) {
   const ledger = await database.openLedger(clock);
   const sink = createTableSink(specOf(TABLES), database.address);
   await sink.prepare();
-  const commitOf = (event: Delivered) => {
+  const commitOf = (event: DeliveredEvent) => {
     const { key, object } = originOf(event);
     const writes = sink.plan(event.effects ?? [], originOf(event));
     return { key, digest: "d", ...(object !== null && { object }), writes };
@@ -40,6 +40,39 @@ async function transactional(database: TestDatabase) {
 
 export function describeWithLedger(subject: TableSinkSubject): void {
   describe(`the table sink in the ledger's database, on ${subject.name}`, () => {
+    test("a statement runs in the commit of its record, after its rows, and once", async () => {
+      const { clock, ledger, commitOf, query } = await transactional(await subject.freshDatabase());
+      await query("CREATE TABLE audit (id text, v real, ok boolean)");
+      const [p1, p2] = subject.name === "SQLite" ? ["?", "?"] : ["$1", "$2"];
+      const statement = `INSERT INTO audit SELECT id, v, ${p1} FROM t WHERE id = ${p2}`;
+      const audit = { kind: "sql", statement, params: [true, "a"] } as const;
+      const commit = commitOf({ key: "a", at: 1, effects: [audit, upsert("a", 1)] });
+      const fence = (await claim(ledger, clock, commit)) ?? fenceOf(0);
+      await ledger.commit(SCOPE, [{ ...commit, fence: fenceOf(fence - 1) }]); // Fenced.
+      expect(await query("SELECT * FROM audit")).toEqual([]);
+      await ledger.commit(SCOPE, [{ ...commit, fence }]);
+      await ledger.commit(SCOPE, [{ ...commit, fence }]);
+      await commitDirect(ledger, clock, commit);
+      const rows = await query("SELECT id, v, ok FROM audit");
+      expect(rows.map(({ id, v, ok }) => [id, v, Boolean(ok)])).toEqual([["a", 1, true]]);
+      await ledger.close();
+    });
+
+    test("a statement that fails leaves nothing of its record, and others commit", async () => {
+      const { clock, ledger, commitOf, query } = await transactional(await subject.freshDatabase());
+      await query("CREATE TABLE audit (id text PRIMARY KEY)");
+      const audit = { kind: "sql", statement: "INSERT INTO audit VALUES ('x')" } as const;
+      const bad = { ...audit, params: [] };
+      await commitDirect(ledger, clock, commitOf({ key: "a", at: 1, effects: [bad] }));
+      const second = commitOf({ key: "b", at: 1, effects: [upsert("b", 1), bad] });
+      const refusal = { code: "TG_SINK_REFUSED", retry: "never" };
+      await expect(commitDirect(ledger, clock, second)).rejects.toMatchObject(refusal);
+      await commitDirect(ledger, clock, commitOf({ key: "c", at: 1, effects: [upsert("c", 1)] }));
+      expect((await query(ROWS)).map(({ id }) => id)).toEqual(["c"]);
+      expect(await ledger.show(SCOPE, asRecordKey("b"))).toBeUndefined();
+      await ledger.close();
+    });
+
     test("rows contain the fence of their record, drawn by a claim or by the commit itself", async () => {
       const { clock, ledger, commitOf, query } = await transactional(await subject.freshDatabase());
       const claimed = commitOf({ key: "a", at: 1, effects: [upsert("a", 1)] });
@@ -48,8 +81,8 @@ export function describeWithLedger(subject: TableSinkSubject): void {
       clock.advance(durationMs(5));
       await ledger.commit(SCOPE, [{ ...claimed, fence: fence ?? fenceOf(0) }]);
       await commitDirect(ledger, clock, commitOf({ key: "b", at: 1, effects: [upsert("b", 1)] }));
-      const rows = await query("SELECT _tg_key, _tg_fence FROM _tg_t ORDER BY id");
-      const actual = rows.map(({ _tg_key, _tg_fence }) => [_tg_key, Number(_tg_fence)]);
+      const rows = await query("SELECT id, _tg_fence FROM _tg_t ORDER BY id");
+      const actual = rows.map(({ id, _tg_fence }) => [id, Number(_tg_fence)]);
       const fences = [];
       for (const key of ["a", "b"]) {
         fences.push([key, (await ledger.show(SCOPE, asRecordKey(key)))?.record.fence]);
@@ -92,7 +125,7 @@ function idempotent({ address }: TestDatabase): IdempotentSink {
 
 const live = () => new AbortController().signal;
 
-async function apply(sink: IdempotentSink, fence: number, event: Delivered): Promise<void> {
+async function apply(sink: IdempotentSink, fence: number, event: DeliveredEvent): Promise<void> {
   await sink.apply(event.effects ?? [], { ...originOf(event), fence: fenceOf(fence) }, live());
 }
 

@@ -1,29 +1,26 @@
 // Whatever the order, the duplicates and the paths of events to the sink, its table matches the
-// simplest model: the newest event of each object counts, and the latest writer of each row.
+// simplest model: the newest event of each object counts, and the latest writer of each row. Each
+// planted bug must break that.
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { durationMs } from "../../src/core/units.ts";
+import { describe, expect, test } from "vitest";
+import type { SinkWrite } from "../../src/core/sink-write.ts";
 import { fenceOf } from "../../src/ledger/record-state.ts";
-import type { Fence } from "../../src/ports/record.ts";
-import type { Effect } from "../../src/ports/sink.ts";
-import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
-import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
-import { createManualClock } from "../support/manual-clock.ts";
-import { turn } from "../support/stores/real-ports.ts";
+import { createIdempotentTableSink } from "../../src/sinks/table/index.ts";
+import { originOf, specOf } from "../support/stores/table-sink-world.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import {
-  claim,
-  commitDirect,
-  type Delivered,
-  originOf,
-  SCOPE,
-  specOf,
-  T0,
-} from "./table-sink-world.ts";
+  anyEvents,
+  anySteps,
+  type Flaw,
+  type HistoryOptions,
+  model,
+  TABLES,
+  tableAfter,
+  tableOf,
+} from "./table-sink-model.ts";
 
 const folder = useTemporaryFolder("sink-property");
 let files = 0;
@@ -33,126 +30,80 @@ const freshPath = () => {
 };
 
 const RUNS = 60;
-const TABLES = { t: { columns: { id: "text", v: "integer" }, key: ["id"] } } as const;
+/** Histories in which a planted bug must show. */
+const BUG_RUNS = 400;
 
-const anyEffect: fc.Arbitrary<Effect> = fc
-  .oneof(
-    { weight: 4, arbitrary: fc.record({ id: fc.constantFrom("a", "b", "c"), v: fc.nat(3) }) },
-    { weight: 1, arbitrary: fc.record({ id: fc.constantFrom("a", "b", "c") }) },
-  )
-  .map((row) =>
-    "v" in row
-      ? { kind: "upsert", table: "t", row: { id: row.id, v: row.v } }
-      : { kind: "delete", table: "t", key: row },
-  );
+/** One message deletes a row and writes it again, staged: the row must be there. */
+const DELETED_THEN_WRITTEN: [never, never] = [
+  [
+    {
+      key: "k00",
+      at: 0,
+      effects: [
+        { kind: "delete", table: "t", key: { id: "c" } },
+        { kind: "upsert", table: "t", row: { id: "c", v: 0 } },
+      ],
+    },
+  ] as never,
+  [
+    { which: 0, how: "stage" },
+    { which: 0, how: "commit" },
+  ] as never,
+];
 
-/** Events with unique keys; those of one object have unique sequencers. */
-const anyEvents: fc.Arbitrary<Delivered[]> = fc
-  .array(
-    fc.record({
-      object: fc.option(fc.constantFrom("x", "y", "z"), { nil: null }),
-      at: fc.nat(4),
-      removed: fc.boolean(),
-      effects: fc.array(anyEffect, { maxLength: 4 }),
-    }),
-    { minLength: 1, maxLength: 8 },
-  )
-  .chain((drafts) =>
-    fc.shuffledSubarray([...drafts.keys()], { minLength: drafts.length }).map((order) =>
-      drafts.map(({ object, at, removed, effects }, index): Delivered => {
-        const key = `k${(index * 7) % 10}${index}`;
-        if (object === null) return { key, at, effects };
-        // Of different lengths, as in S3.
-        const sequencer = `${(order[index] ?? 0) + 1}${"0".repeat(index % 3)}`;
-        const gone = removed && index % 2 === 0;
-        return { key, at, object, sequencer, removed: gone, effects: gone ? [] : effects };
-      }),
-    ),
-  );
-
-interface Claimant {
-  readonly at: number;
-  readonly key: string;
-  readonly v: number | null;
+function histories(options: HistoryOptions = {}) {
+  return fc.asyncProperty(anyEvents, anySteps, async (events, steps) => {
+    expect(await tableAfter(freshPath(), events, steps, options)).toEqual(model(events));
+  });
 }
 
-function later(a: Claimant, b: Claimant | undefined): boolean {
-  return b === undefined || a.at > b.at || (a.at === b.at && a.key > b.key);
+test("any interleaving of claims, stages, commits and duplicates through a ledger ends in the same table", async () => {
+  await fc.assert(histories(), { numRuns: RUNS, examples: [DELETED_THEN_WRITTEN] });
+});
+
+/** Changes the text of every statement of a tree. */
+function textFlaw(change: (statement: string) => string): Flaw {
+  const changed = (write: SinkWrite): SinkWrite => ({
+    ...write,
+    statement: change(write.statement),
+    ...(write.ifRows && { ifRows: write.ifRows.map(changed) }),
+  });
+  return (writes) => writes.map(changed);
 }
 
-/** The expected content of the table. */
-function model(events: readonly Delivered[]): Record<string, unknown>[] {
-  const newest = new Map<string, Delivered>();
-  for (const event of events) {
-    const name = event.object ?? `message ${event.key}`;
-    const previous = Number(`0.${newest.get(name)?.sequencer ?? 0}`);
-    if (Number(`0.${event.sequencer ?? 1}`) > previous) newest.set(name, event);
-  }
-  const rows = new Map<string, Claimant>();
-  for (const { at, key, effects = [] } of newest.values()) {
-    const own = new Map<string, number | null>();
-    for (const effect of effects) {
-      if (effect.kind === "upsert") own.set(String(effect.row.id), Number(effect.row.v));
-      if (effect.kind === "delete") own.set(String(effect.key.id), null);
-    }
-    for (const [id, v] of own) {
-      if (later({ at, key, v }, rows.get(id))) rows.set(id, { at, key, v });
-    }
-  }
-  const visible = [...rows].filter(([, { v }]) => v !== null).map(([id, { v }]) => ({ id, v }));
-  return visible.sort((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-function tableOf(path: string): Record<string, unknown>[] {
-  const db = new DatabaseSync(path);
-  const rows = db.prepare("SELECT id, v FROM t ORDER BY id").all();
-  db.close();
-  return rows.map((row) => ({ ...row }));
-}
-
-/** Steps over events: which, and how far it gets. */
-const anySteps = fc.array(
-  fc.record({ which: fc.nat(7), how: fc.constantFrom("direct", "claim", "commit", "expire") }),
-  { maxLength: 30 },
-);
-
-test("any interleaving of claims, commits and duplicates through a ledger ends in the same table", async () => {
-  await fc.assert(
-    fc.asyncProperty(anyEvents, anySteps, async (events, steps) => {
-      const path = freshPath();
-      const clock = createManualClock(T0);
-      const ledger = createSqliteLedger({ clock, turn }, { path });
-      const sink = createTableSink(specOf(TABLES), { dialect: "sqlite", path });
-      await sink.prepare();
-      const held = new Map<number, Fence[]>();
-      const commitOf = (event: Delivered) => {
-        const { key, object } = originOf(event);
-        const writes = sink.plan(event.effects ?? [], originOf(event));
-        return { key, digest: "d", ...(object !== null && { object }), writes };
-      };
-      const everything = events.flatMap((_, which) =>
-        (["expire", "direct"] as const).map((how) => ({ which, how })),
-      );
-      for (const { which, how } of [...steps, ...everything]) {
-        const event = events[which];
-        if (event === undefined) continue;
-        clock.advance(durationMs(1));
-        if (how === "direct") await commitDirect(ledger, clock, commitOf(event));
-        if (how === "expire") clock.advance(durationMs(60_000));
-        if (how === "claim") {
-          const fence = await claim(ledger, clock, commitOf(event));
-          if (fence !== null) held.set(which, [...(held.get(which) ?? []), fence]);
-        }
-        // The oldest claim first: it may be a zombie's.
-        const fence = how === "commit" ? held.get(which)?.shift() : undefined;
-        if (fence !== undefined) await ledger.commit(SCOPE, [{ ...commitOf(event), fence }]);
-      }
-      await ledger.close();
-      expect(tableOf(path)).toEqual(model(events));
-      rmSync(path);
-    }),
-    { numRuns: RUNS },
-  );
+describe("a planted bug breaks the property:", () => {
+  const nothing = "SELECT 1 WHERE false";
+  const bugs: readonly (readonly [string, HistoryOptions])[] = [
+    [
+      "the winner is chosen by arrival",
+      { flaw: textFlaw((text) => text.replace(/ORDER BY o\._tg_time DESC.*?\) AS/s, ") AS")) },
+    ],
+    [
+      "a removal forgets the runner-up",
+      {
+        flaw: textFlaw((text) =>
+          /^INSERT INTO "t" AS t .* FROM "_tg_t_others" AS o/s.test(text)
+            ? text.replace("WHERE c._tg_open AND", "WHERE false AND c._tg_open AND")
+            : text,
+        ),
+      },
+    ],
+    [
+      "rows that an object no longer has stay",
+      { flaw: textFlaw((text) => (/^UPDATE .* SET _tg_open = true/s.test(text) ? nothing : text)) },
+    ],
+    [
+      "an older message overwrites a newer one",
+      { flaw: textFlaw((text) => text.replaceAll(/\(excluded[^)]*\) >=? \([^)]*\)/g, "true")) },
+    ],
+  ];
+  test.each(bugs)("%s", async (_, options) => {
+    const { failed } = await fc.check(histories(options), {
+      numRuns: BUG_RUNS,
+      endOnFailure: true,
+    });
+    expect(failed).toBe(true);
+  });
 });
 
 test("any order and repetition of calls with any fences ends in the same table", async () => {

@@ -2,16 +2,19 @@ import { describe, expect, test } from "vitest";
 import { fenceOf } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
-import { describeTableSink } from "./table-sink.ts";
-import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
 import {
   type DatabaseRow,
   OBSERVATIONS,
   openSink,
+  openWorld,
   originOf,
   specOf,
   type TestDatabase,
-} from "./table-sink-world.ts";
+} from "../support/stores/table-sink-world.ts";
+import { describeTableSink } from "./table-sink.ts";
+import { describeExisting, describeTypes } from "./table-sink-existing.ts";
+import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
+import { describeStages } from "./table-sink-stages.ts";
 
 const { available, url: base, freshUrl } = await usePostgres();
 
@@ -38,6 +41,9 @@ describe.skipIf(!available)("PostgreSQL", () => {
   describeTableSink(subject);
   describeWithLedger(subject);
   describeAlone(subject);
+  describeStages(subject);
+  describeExisting(subject);
+  describeTypes(subject);
 
   test("users' views on a table survive an added column", async () => {
     const { address, query: ask } = await freshDatabase();
@@ -49,6 +55,52 @@ describe.skipIf(!available)("PostgreSQL", () => {
     await openSink("direct", specOf({ t: { columns: more, key: ["id"] } }), address).prepare();
     expect(await ask("SELECT n FROM report")).toEqual([{ n: "0" }]);
     expect(await ask("SELECT id, note FROM t")).toEqual([]);
+  });
+
+  test("an existing table may have a schema, enums, arrays and generated columns", async () => {
+    const database = await freshDatabase();
+    const { query: ask } = database;
+    await ask("CREATE TYPE mood AS ENUM ('good', 'bad')");
+    await ask("DROP SCHEMA IF EXISTS sales CASCADE");
+    await ask("CREATE SCHEMA sales");
+    await ask(`CREATE TABLE sales."Order Lines" (id integer PRIMARY KEY, feels mood, tags text[],
+      sizes integer[], twice integer GENERATED ALWAYS AS (id * 2) STORED)`);
+    const spec = specOf({ "sales.Order Lines": { existing: true, key: ["id"] } });
+    const world = await openWorld("claimed", spec, database);
+    const write = (key: string, at: number, object: string, feels: string) =>
+      world.deliver({
+        key,
+        at,
+        object,
+        sequencer: "1",
+        effects: [
+          {
+            kind: "upsert",
+            table: "sales.Order Lines",
+            row: { id: 7, feels, tags: ['a"b\\', null, "{c}"], sizes: [1, 2] },
+          },
+        ],
+      });
+    await write("k1", 1, "a", "good");
+    await write("k2", 2, "b", "bad");
+    await world.deliver({ key: "k3", at: 3, object: "b", sequencer: "2", removed: true });
+    expect(await ask('SELECT * FROM sales."Order Lines"')).toEqual([
+      { id: 7, feels: "good", tags: ['a"b\\', null, "{c}"], sizes: [1, 2], twice: 14 },
+    ]);
+    await expect(write("k4", 4, "c", "angry")).rejects.toMatchObject({ code: "TG_SINK_REFUSED" });
+    await world.close();
+  });
+
+  test("arrays of a created table are native", async () => {
+    const database = await freshDatabase();
+    const columns = { id: "integer", at: "timestamp[]", names: "text[]" } as const;
+    const world = await openWorld("direct", specOf({ t: { columns, key: ["id"] } }), database);
+    const row = { id: 1, at: ["2026-01-01T00:00:00Z"], names: ["x", "y"] };
+    await world.deliver({ key: "k", at: 1, effects: [{ kind: "upsert", table: "t", row }] });
+    expect(await database.query("SELECT names, cardinality(at) AS n FROM t")).toEqual([
+      { names: ["x", "y"], n: 1 },
+    ]);
+    await world.close();
   });
 
   test("a connection that the server ends is replaced by another", async () => {

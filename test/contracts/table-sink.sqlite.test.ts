@@ -4,10 +4,17 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { turn } from "../support/stores/real-ports.ts";
+import {
+  OBSERVATIONS,
+  openSink,
+  specOf,
+  type TestDatabase,
+} from "../support/stores/table-sink-world.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { describeTableSink } from "./table-sink.ts";
+import { describeExisting, describeTypes } from "./table-sink-existing.ts";
 import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
-import { OBSERVATIONS, openSink, specOf, type TestDatabase } from "./table-sink-world.ts";
+import { describeStages } from "./table-sink-stages.ts";
 
 const folder = useTemporaryFolder("sink");
 let files = 0;
@@ -36,6 +43,9 @@ const subject = { name: "SQLite", freshDatabase: async () => freshDatabase() };
 describeTableSink(subject);
 describeWithLedger(subject);
 describeAlone(subject);
+describeStages(subject);
+describeExisting(subject);
+describeTypes(subject);
 
 test("a file that cannot be opened is a retryable failure, and is opened later", async () => {
   const path = join(folder, "later", "sink.db");

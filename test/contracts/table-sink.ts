@@ -2,8 +2,15 @@
 
 import { afterEach, describe, expect, test } from "vitest";
 import type { ColumnValue, Effect } from "../../src/ports/sink.ts";
-import type { SinkMode, SinkWorld, TestDatabase } from "./table-sink-world.ts";
-import { OBSERVATIONS, openSink, openWorld, SINK_MODES, specOf } from "./table-sink-world.ts";
+import type { SinkMode, SinkWorld, TestDatabase } from "../support/stores/table-sink-world.ts";
+import {
+  auditUpdates,
+  OBSERVATIONS,
+  openSink,
+  openWorld,
+  SINK_MODES,
+  specOf,
+} from "../support/stores/table-sink-world.ts";
 
 const ROWS = "SELECT station, at, celsius FROM observations ORDER BY station, at";
 
@@ -88,17 +95,13 @@ function describeRows(world: OpenWorld): void {
   });
 
   test("an existing row with the same content is not written", async () => {
-    const { deliver, query } = await world();
-    const writers = "SELECT at, _tg_key FROM _tg_observations ORDER BY at";
+    const { deliver, query, database } = await world();
+    await auditUpdates(database, "observations", "at");
     const effects = [upsert("a", 1, 20), upsert("a", 2, 21)];
     await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
     const mended = [upsert("a", 1, 20), upsert("a", 2, 22)];
     await deliver({ key: "k2", at: 2, ...state("a.csv", "2", mended) });
-    const rows = await query(writers);
-    expect(rows).toEqual([
-      { at: 1, _tg_key: "k1" },
-      { at: 2, _tg_key: "k2" },
-    ]);
+    expect(await query("SELECT at FROM audit")).toEqual([{ at: 2 }]);
   });
 
   test("of several effects of a record on one row the last counts", async () => {
@@ -132,16 +135,48 @@ function describeRows(world: OpenWorld): void {
     }
   });
 
-  test("the rows of a deleted object are deleted, or kept by option", async () => {
-    for (const onRemoved of ["delete", "keep"] as const) {
-      const { deliver, query } = await world({ onRemoved });
+  test("of a deleted object only the rows that its removal wrote remain, whatever onReplaced says", async () => {
+    for (const onReplaced of ["delete", "keep"] as const) {
+      const { deliver, query } = await world({ onReplaced });
       const effects = [upsert("a", 1, 1)];
       await deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
       await deliver({ key: "k2", at: 1, ...state("b.csv", "1", [upsert("b", 1, 2)]) });
-      await deliver({ key: "k3", at: 2, object: "a.csv", sequencer: "2", removed: true });
-      const remaining = onRemoved === "keep" ? [row("a", 1, 1)] : [];
-      expect(await query(ROWS)).toEqual([...remaining, row("b", 1, 2)]);
+      const removal = { object: "a.csv", sequencer: "2", removed: true };
+      await deliver({ key: "k3", at: 2, ...removal, effects: [upsert("a", 2, 3)] });
+      expect(await query(ROWS)).toEqual([row("a", 2, 3), row("b", 1, 2)]);
     }
+  });
+
+  test("rows that are added to a version leave its other rows, and go with it", async () => {
+    const { deliver, query } = await world();
+    const version = state("a.csv", "1", [upsert("a", 1, 1)]);
+    await deliver({ key: "k1", at: 1, ...version });
+    await deliver({ key: "q1", at: 1, addsTo: "k1", ...version, effects: [upsert("a", 2, 2)] });
+    await deliver({ key: "q2", at: 1, addsTo: "k1", ...version, effects: [] });
+    expect(await query(ROWS)).toEqual([row("a", 1, 1), row("a", 2, 2)]);
+    await deliver({ key: "k2", at: 2, ...state("a.csv", "2", [upsert("a", 3, 3)]) });
+    expect(await query(ROWS)).toEqual([row("a", 3, 3)]);
+  });
+
+  test("rows that are added to a version change nothing after a newer one", async () => {
+    const { deliver, query } = await world();
+    const version = state("a.csv", "1", [upsert("a", 1, 1)]);
+    await deliver({ key: "k1", at: 1, ...version });
+    await deliver({ key: "k2", at: 2, ...state("a.csv", "2", [upsert("a", 1, 2)]) });
+    const late = [upsert("a", 1, 9), upsert("a", 2, 9)];
+    await deliver({ key: "q1", at: 1, addsTo: "k1", ...version, effects: late });
+    expect(await query(ROWS)).toEqual([row("a", 1, 2)]);
+  });
+
+  test("a row that is added to a version ranks by the version, not by when it was added", async () => {
+    const { deliver, query } = await world();
+    const version = state("a.csv", "1", []);
+    await deliver({ key: "k1", at: 1, ...version });
+    await deliver({ key: "k2", at: 5, ...state("b.csv", "1", [upsert("b", 1, 5)]) });
+    await deliver({ key: "q1", at: 1, addsTo: "k1", ...version, effects: [upsert("b", 1, 1)] });
+    expect(await query(ROWS)).toEqual([row("b", 1, 5)]);
+    await deliver({ key: "k3", at: 6, object: "b.csv", sequencer: "2", removed: true });
+    expect(await query(ROWS)).toEqual([row("b", 1, 1)]);
   });
 
   test("an object of many rows is written and replaced by single statements", async () => {
@@ -157,12 +192,12 @@ function describeRows(world: OpenWorld): void {
 
   test("a row that the database rejects is a permanent failure, and nothing of its record is written", async () => {
     const { deliver, query } = await world();
-    await query("CREATE UNIQUE INDEX one_each ON _tg_observations (celsius)");
+    await query("CREATE UNIQUE INDEX one_each ON observations (celsius)");
     const effects = [upsert("a", 1, 1), upsert("b", 1, 1)];
     const delivering = deliver({ key: "k1", at: 1, ...state("a.csv", "1", effects) });
     await expect(delivering).rejects.toMatchObject({ code: "TG_SINK_REFUSED", retry: "never" });
     expect(await query(ROWS)).toEqual([]);
-    expect(await query("SELECT * FROM tidegate_sink_objects")).toEqual([]);
+    expect(await query("SELECT * FROM tidegate_sink_writers")).toEqual([]);
   });
 }
 

@@ -14,7 +14,7 @@ import {
 import { UnexpectedResponse } from "../support/crash/sqs-client.ts";
 import { answerDelete, answerSend, checkNewSequence, type MessageFact } from "./facts.ts";
 import { moveTasksOf } from "./observe.ts";
-import { arnOf, MOVED_FROM, PURGED, planOf, SENT_TO } from "./queue-plan.ts";
+import { MOVED_FROM, PURGED, planArnOf, planOf, SENT_TO } from "./queue-plan.ts";
 
 const BATCH_MAX = 10;
 /** A queue can be purged again after a minute. */
@@ -111,8 +111,8 @@ export async function startMove(context: ClientContext): Promise<boolean> {
   moves.asked = true;
   const waiting = factsOf(context, MOVED_FROM).filter((fact) => fact.send === "acked");
   const output = await sqs.call("StartMessageMoveTask", {
-    SourceArn: arnOf(MOVED_FROM),
-    DestinationArn: arnOf(planOf(MOVED_FROM).movesTo ?? ""),
+    SourceArn: planArnOf(MOVED_FROM),
+    DestinationArn: planArnOf(planOf(MOVED_FROM).movesTo ?? ""),
     MaxNumberOfMessagesPerSecond: MOVES_PER_SECOND,
   });
   if (output === null) return false;

@@ -7,7 +7,7 @@
 
 import {
   CLOCK_TOLERANCE_MS,
-  type Delivered,
+  type DeliveredCopy,
   type Facts,
   groupOf,
   type MessageFact,
@@ -20,7 +20,7 @@ export interface ReceiveAnswer {
   readonly askedMs: number;
   readonly answeredMs: number;
   readonly visibilityMs: number;
-  readonly messages: readonly Delivered[];
+  readonly messages: readonly DeliveredCopy[];
 }
 
 /** Whether `fact` may have been moved to its queue's dead-letter queue by now. */
@@ -45,7 +45,7 @@ function checkQueue(facts: Facts, fact: MessageFact, queue: string): void {
 function checkDelivery(
   facts: Facts,
   answer: ReceiveAnswer,
-  delivered: Delivered,
+  delivered: DeliveredCopy,
 ): MessageFact | null {
   const fact = facts.messages.get(delivered.body);
   if (fact === undefined) {

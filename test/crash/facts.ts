@@ -45,7 +45,7 @@ export interface Setting {
   asked: string | null;
 }
 
-export interface Delivered {
+export interface DeliveredCopy {
   readonly body: string;
   readonly messageId: string;
   readonly sequenceNumber: string | null;

@@ -15,6 +15,7 @@ import type { ClaimResult, Ledger } from "../../src/ports/ledger.ts";
 import type { RecordKey } from "../../src/ports/record.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { systemClock as clock, turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -96,7 +97,7 @@ const keysOf = (name: string, count: number) =>
   Array.from({ length: count }, (_, n) => asRecordKey(`k1:${name}-${n}`));
 
 function claimAll(ledger: Ledger, keys: readonly RecordKey[]): Promise<ClaimResult[]> {
-  const requests = keys.map((key) => ({ key, receivedAt: clock.now() }));
+  const requests = keys.map((key) => ({ key, input: ANY_INPUT, receivedAt: clock.now() }));
   return ledger.claim(FROZEN_SCOPE, requests, LEASE);
 }
 
@@ -113,7 +114,7 @@ describe.skipIf(!available)("a process that is frozen inside a PostgreSQL transa
     const url = await freshUrl();
     const ledger = await createPostgresLedger({ clock }, { url });
     // The tables and the object exist, so that the worker locks the row of the object.
-    const times = { receivedAt: clock.now(), startedAt: clock.now() };
+    const times = { input: ANY_INPUT, receivedAt: clock.now(), startedAt: clock.now() };
     const first = { key: asRecordKey("k1:first"), owner: "w", ...times, digest: "d" };
     const object = { ...FROZEN_OBJECT, sequencer: "01" };
     await ledger.commitDirect(FROZEN_SCOPE, [{ ...first, object }]);

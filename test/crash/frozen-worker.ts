@@ -9,6 +9,7 @@ import { DatabaseSync } from "node:sqlite";
 import { durationMs } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { systemClock } from "../support/stores/real-ports.ts";
 
 export const FROZEN_SCOPE = { pipeline: "frozen", generation: 1 };
@@ -23,7 +24,12 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 async function holdRows(url: string): Promise<void> {
   const ledger = await createPostgresLedger({ clock: systemClock }, { url });
-  const request = { key: FROZEN_KEY, receivedAt: systemClock.now(), object: FROZEN_OBJECT };
+  const request = {
+    key: FROZEN_KEY,
+    input: ANY_INPUT,
+    receivedAt: systemClock.now(),
+    object: FROZEN_OBJECT,
+  };
   const lease = { owner: "frozen", leaseMs: LEASE_MS };
   const [claim] = await ledger.claim(FROZEN_SCOPE, [request], lease);
   if (claim?.kind !== "claimed") throw new Error(`a new record was ${claim?.kind}`);

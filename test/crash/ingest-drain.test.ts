@@ -1,8 +1,13 @@
 // Draining: a consumer with running handlers gets SIGTERM.
 
 import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  IngestWorld,
+  readLedger,
+  type Stream,
+  type WorkerProcess,
+} from "../support/crash/ingest-world.ts";
 import { PARTS } from "./ingest-worker.ts";
-import { IngestWorld, readLedger, type Stream, type WorkerProcess } from "./ingest-world.ts";
 
 const world = new IngestWorld();
 beforeAll(() => world.up());

@@ -7,10 +7,10 @@ import {
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { IngestWorld, readLedger, type Stream } from "../support/crash/ingest-world.ts";
 import { openNotebook } from "./ingest-notebook-sink.ts";
 import { INGEST_POINTS, type IngestPoint } from "./ingest-points.ts";
 import { PARTS, type WorkerConfig } from "./ingest-worker.ts";
-import { IngestWorld, readLedger, type Stream } from "./ingest-world.ts";
 
 const world = new IngestWorld();
 beforeAll(() => world.up());
@@ -24,12 +24,14 @@ const ORDER: readonly IngestPoint[] = INGEST_POINTS;
 const FIRST_COMMITTED = ORDER.indexOf("after-sqlite-commit");
 
 interface Way {
-  /** Runs everywhere, not only in CI. */
-  readonly always?: true;
+  /** Runs everywhere, not only in CI; with a list, at these points only. */
+  readonly always?: true | readonly IngestPoint[];
   readonly title: string;
   readonly fifo: boolean;
   readonly contents: WorkerConfig["contents"];
   readonly lease: WorkerConfig["lease"];
+  /** Default: "run". */
+  readonly host?: WorkerConfig["host"];
   readonly sink: WorkerConfig["sink"];
 }
 
@@ -53,11 +55,55 @@ const ALL_WAYS: readonly Way[] = [
     lease: "ledger",
     sink: "table",
   },
+  {
+    title: "lambda",
+    always: ["received", "in-handler", "before-sqlite-commit", "committed", "deleted"],
+    fifo: false,
+    contents: "messages",
+    lease: "ledger",
+    sink: "table",
+    host: "lambda",
+  },
+  {
+    title: "task",
+    always: ["received", "claimed", "in-handler", "before-sqlite-commit", "deleting"],
+    fifo: false,
+    contents: "messages",
+    lease: "ledger",
+    sink: "table",
+    host: "task",
+  },
+  {
+    title: "task-fifo",
+    fifo: true,
+    contents: "messages",
+    lease: "ledger",
+    sink: "table",
+    host: "task",
+  },
+  {
+    title: "lambda-fifo",
+    fifo: true,
+    contents: "messages",
+    lease: "receipt",
+    sink: "table",
+    host: "lambda",
+  },
+  {
+    title: "lambda-object",
+    fifo: false,
+    contents: "objects",
+    lease: "receipt",
+    sink: "table",
+    host: "lambda",
+  },
   { title: "function", fifo: false, contents: "messages", lease: "ledger", sink: "function" },
 ];
-const WAYS = ALL_WAYS.filter(({ always }) => always || process.env.TIDEGATE_KILL_WAYS === "all");
+const ALL = process.env.TIDEGATE_KILL_WAYS === "all";
+const WAYS = ALL_WAYS.filter(({ always }) => always || ALL);
 
-function pointsOf({ sink }: Way): readonly IngestPoint[] {
+function pointsOf({ sink, always = true }: Way): readonly IngestPoint[] {
+  if (always !== true && !ALL) return always;
   if (sink === "table") return INGEST_POINTS.filter((point) => !FUNCTION_POINTS.has(point));
   return INGEST_POINTS.filter((point) => point !== "in-transaction");
 }
@@ -79,7 +125,9 @@ async function feed(stream: Stream, { contents, title }: Way): Promise<void> {
   const NotificationConfiguration = { QueueConfigurations };
   await client.send(
     new PutBucketNotificationConfigurationCommand({
-      ...{ Bucket, NotificationConfiguration, SkipDestinationValidation: true },
+      Bucket,
+      NotificationConfiguration,
+      SkipDestinationValidation: true,
     }),
   );
   const Body = ["n,part", ...ROWS.map(({ n, part }) => `${n},${part}`)].join("\n");
@@ -111,10 +159,10 @@ describe("after a consumer is killed by SIGKILL, every row exists once", () => {
   test.concurrent.each(CASES)(
     "$title: $point",
     async ({ point, ...way }) => {
-      const { fifo, contents, lease, sink } = way;
+      const { fifo, contents, lease, sink, host = "run" } = way;
       const stream = await world.createStream(`${way.title}-${point}`, fifo);
       await feed(stream, way);
-      const config = { contents, lease, sink, thread: false };
+      const config = { contents, lease, sink, host, thread: false };
       for (const [at, kill] of killsOf(way, point).entries()) {
         const owner = `dead-${at + 1}`;
         const plan = { point: kill, signal: "SIGKILL" } as const;

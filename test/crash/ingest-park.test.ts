@@ -15,9 +15,9 @@ import {
 } from "../../src/ingest/dead-letters/dead-letter-list.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { IngestWorld, readLedger, type Stream } from "../support/crash/ingest-world.ts";
 import { type IngestPoint, PARKING_POINTS } from "./ingest-points.ts";
 import { PARTS, type WorkerConfig } from "./ingest-worker.ts";
-import { IngestWorld, readLedger, type Stream } from "./ingest-world.ts";
 
 const world = new IngestWorld();
 beforeAll(() => world.up());

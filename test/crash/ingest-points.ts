@@ -61,12 +61,16 @@ export function say(line: string): void {
   writeSync(1, `${line}\n`);
 }
 
-/** Ports call the returned function at each point; it acts at the first planned one. */
-export function createReach(plan: PointPlan | null): Reach {
+/**
+ * Ports call the returned function at each point; it acts at the first planned one. `beforeStop`
+ * runs just before SIGSTOP.
+ */
+export function createReach(plan: PointPlan | null, beforeStop: () => void): Reach {
   let acted = false;
   return (point) => {
     if (acted || point !== plan?.point) return;
     acted = true;
+    if (plan.signal === "SIGSTOP") beforeStop();
     say(`at ${point}`);
     process.kill(process.pid, plan.signal); // P2
   };
@@ -219,11 +223,14 @@ interface StatementWatch {
 
 /** Calls back around every statement that this thread runs (P3). */
 function watchStatements({ before, after }: StatementWatch): void {
-  const run = StatementSync.prototype.run;
-  StatementSync.prototype.run = function (this: StatementSync, ...params: never[]) {
-    before(this.sourceSQL);
-    const result = Reflect.apply(run, this, params);
-    after(this.sourceSQL);
-    return result;
-  } as typeof run;
+  for (const method of ["run", "get"] as const) {
+    const original = StatementSync.prototype[method];
+    const watched = function (this: StatementSync, ...params: never[]) {
+      before(this.sourceSQL);
+      const result = Reflect.apply(original, this, params);
+      after(this.sourceSQL);
+      return result;
+    };
+    Object.assign(StatementSync.prototype, { [method]: watched });
+  }
 }

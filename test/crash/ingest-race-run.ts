@@ -12,7 +12,7 @@ import {
   readingMessage,
   type Stream,
   type WorkerProcess,
-} from "./ingest-world.ts";
+} from "../support/crash/ingest-world.ts";
 
 const CONSUMERS = 4;
 const CONCURRENCY = 8;

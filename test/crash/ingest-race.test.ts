@@ -5,9 +5,14 @@ import { ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { decodeDossier } from "../../src/ingest/dead-letters/dossier.ts";
+import {
+  IngestWorld,
+  openLedgerFile,
+  readLedger,
+  type Stream,
+} from "../support/crash/ingest-world.ts";
 import { behaviorOf, runRace, sendAll } from "./ingest-race-run.ts";
 import { PARTS } from "./ingest-worker.ts";
-import { IngestWorld, openLedgerFile, readLedger, type Stream } from "./ingest-world.ts";
 
 const MESSAGES = Number(process.env.TIDEGATE_RACE_MESSAGES ?? 400);
 const SEED = Number(process.env.TIDEGATE_RACE_SEED ?? Math.floor(Math.random() * 1_000_000));

@@ -7,8 +7,11 @@
 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { DatabaseSync } from "node:sqlite";
 import { S3Client } from "@aws-sdk/client-s3";
 import { SQSClient } from "@aws-sdk/client-sqs";
+import { createProcessLauncher } from "../../src/adapters/task/process-launcher.ts";
+import { createTaskPipeline } from "../../src/adapters/task/task-handler.ts";
 import { createS3ObjectSource } from "../../src/aws/s3/s3-object-source.ts";
 import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
 import { SINK_FENCE } from "../../src/core/sink-write.ts";
@@ -32,6 +35,7 @@ import { startLeaseThread } from "../../src/run/leases/lease-thread.ts";
 import { createFunctionSink } from "../../src/sinks/function/function-sink.ts";
 import { createTableSink } from "../../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { createLambdaConsumer } from "../support/lambda-consumer.ts";
 import { createNotebookSink } from "./ingest-notebook-sink.ts";
 import { createReach, type PointPlan, type Reach, say, withPoints } from "./ingest-points.ts";
 
@@ -44,6 +48,11 @@ export interface WorkerConfig {
   readonly owner: string;
   readonly lease: "auto" | "receipt" | "ledger";
   readonly contents: "messages" | "objects";
+  /**
+   * What runs the pipeline: a consumer, a function with its event source mapping, or a dispatcher
+   * with one process per message.
+   */
+  readonly host: "run" | "lambda" | "task";
   readonly sink: "table" | "function";
   readonly concurrency: number;
   readonly drainMs: number;
@@ -108,6 +117,38 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
   } as never);
 }
 
+/** Writes the parts of its reading, like the handler above, without the name of a process. */
+const COMMAND = `
+  const { readFileSync, appendFileSync } = require("node:fs");
+  const { payload } = JSON.parse(readFileSync(process.env.TIDEGATE_EVENT_FILE, "utf8"));
+  for (let part = 0; part < ${PARTS}; part += 1) {
+    const effect = { op: "upsert", table: "readings", row: { n: payload.n, part } };
+    appendFileSync(process.env.TIDEGATE_RESULT_FILE, JSON.stringify(effect) + "\\n");
+  }
+`;
+
+/** The same pipeline by tasks; effects name the process that commits them (W2). */
+function taskPipeline({ folder, owner }: WorkerConfig, spec: Pipeline, reach: Reach): Pipeline {
+  const launcher = createProcessLauncher(systemPorts.clock, {
+    folder: join(folder, "tasks"),
+    words: [process.execPath, "-e", COMMAND],
+    killMs: durationMs(1_000),
+  });
+  const ports = { clock: systemPorts.clock, launcher };
+  const { pipeline: tasks } = createTaskPipeline(ports, spec, { whenStopping: "leave" });
+  return {
+    ...tasks,
+    handler: (event, context) =>
+      tasks.handler(event, {
+        ...context,
+        upsert(table: string, row: object) {
+          context.upsert(table, { ...row, owner } as never);
+          if ("part" in row && row.part === 1) reach("in-handler");
+        },
+      } as HandlerContext),
+  };
+}
+
 function readings(): TableSinkSpec {
   return tables({ readings: { columns: COLUMNS, key: ["n", "part"] } });
 }
@@ -147,12 +188,21 @@ async function openSink(config: WorkerConfig, path: string): Promise<Sink> {
   };
 }
 
+/**
+ * Waits for the end of a transaction of the lease thread: a process that freezes in one keeps the
+ * lock of the file, and SQLite cannot free it.
+ */
+function waitForWriteLock(path: string): void {
+  using database = new DatabaseSync(path, { timeout: 5_000 });
+  database.exec("BEGIN IMMEDIATE; ROLLBACK");
+}
+
 async function startWorker(config: WorkerConfig): Promise<void> {
   const { endpoint, queueUrl, deadLetterUrl, owner } = config;
-  const reach = createReach(config.plan);
+  const path = join(config.folder, "ledger.db");
+  const reach = createReach(config.plan, () => waitForWriteLock(path));
   const held = new HeldHandlers();
   const spec = ingestPipeline(config, reach, held);
-  const path = join(config.folder, "ledger.db");
   const credentials = { accessKeyId: "any", secretAccessKey: "any" };
   const client = new SQSClient({ endpoint, region: REGION, credentials });
   const s3 = new S3Client({ endpoint, region: REGION, credentials, forcePathStyle: true });
@@ -163,7 +213,7 @@ async function startWorker(config: WorkerConfig): Promise<void> {
   const queue = createSqsQueue({ client, queueUrl });
   const terms = { visibilityMs: leaseMs, leaseMs };
   const queueConfig = { queueUrl, endpoint, region: REGION, credentials };
-  const keeper = config.thread
+  const renewer = config.thread
     ? await startLeaseThread(
         { telemetry: SILENT },
         { queue: queueConfig, ledgerUrl: `sqlite:${path}`, scope, ...terms },
@@ -175,12 +225,20 @@ async function startWorker(config: WorkerConfig): Promise<void> {
     deadLetters: createSqsQueue({ client, queueUrl: deadLetterUrl }),
     objects: createS3ObjectSource({ client: s3 }),
     rows: createRowReader(systemPorts),
-    ...{ ledger, sink, renewer: keeper, telemetry: SILENT },
+    ledger,
+    sink,
+    renewer,
+    telemetry: SILENT,
   };
   const drainMs = durationMs(config.drainMs);
-  const consumer = createConsumer(withPoints(ports, reach), {
-    ...{ pipeline: spec, owner, runId: owner, drainMs },
-  });
+  const chosen = config.host === "task" ? taskPipeline(config, spec, reach) : spec;
+  const options = { pipeline: chosen, owner, runId: owner, drainMs };
+  const { visibilityMs } = config;
+  const pointed = withPoints(ports, reach);
+  const consumer =
+    config.host === "lambda"
+      ? createLambdaConsumer(pointed, options, { timeoutMs: visibilityMs, visibilityMs })
+      : createConsumer(pointed, options);
   endOnSignals(consumer, ledger);
   createInterface({ input: process.stdin }).on("line", (line) => held.onInput(line));
   await consumer.start();

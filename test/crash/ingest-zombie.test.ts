@@ -3,10 +3,10 @@
 // in parallel, each on its own stream. Tests in which the other must keep its lease run alone.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { IngestWorld, readLedger, type Stream } from "../support/crash/ingest-world.ts";
 import { openNotebook } from "./ingest-notebook-sink.ts";
 import type { IngestPoint } from "./ingest-points.ts";
 import type { WorkerConfig } from "./ingest-worker.ts";
-import { IngestWorld, readLedger, type Stream } from "./ingest-world.ts";
 
 const world = new IngestWorld();
 beforeAll(() => world.up());
@@ -37,16 +37,25 @@ function checkTable(stream: Stream): void {
   expect(commits).toMatchObject([{ owner: "successor", fence: records[0]?.fence }]);
 }
 
-const TABLE_CASES = (["receipt", "ledger"] as const).flatMap((lease: Lease) =>
-  (["in-handler", "handled", "committing"] as const).map((point) => ({ lease, point })),
+const POINTS = ["in-handler", "handled", "committing"] as const;
+const HOSTS: readonly (readonly [WorkerConfig["host"], Lease])[] = [
+  ["run", "receipt"],
+  ["run", "ledger"],
+  ["lambda", "receipt"],
+  ["lambda", "ledger"],
+  ["task", "ledger"],
+];
+const TABLE_CASES = HOSTS.flatMap(([host, lease]) =>
+  POINTS.map((point) => ({ host, lease, point })),
 );
 
 describe("a consumer stopped past its lease commits nothing", () => {
   test.concurrent.each(TABLE_CASES)(
-    "if another has committed: $lease, $point",
-    async ({ lease, point }) => {
-      const { stream, zombie } = await freeze(`done-${lease}-${point}`, point, { lease });
-      const successor = world.worker(stream, { lease, owner: "successor" });
+    "if another has committed: $host, $lease, $point",
+    async ({ host, lease, point }) => {
+      const title = `done-${host}-${lease}-${point}`;
+      const { stream, zombie } = await freeze(title, point, { lease, host });
+      const successor = world.worker(stream, { lease, host, owner: "successor" });
       await successor.waitForLine(/^outcome committed$/);
       await world.empty(stream.name);
       zombie.signal("SIGCONT");

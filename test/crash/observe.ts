@@ -3,7 +3,7 @@
 import { must, type SqsClient } from "../support/crash/sqs-client.ts";
 import type { Observation, Peeked, QueueObservation } from "./check.ts";
 import { type Facts, queueFacts } from "./facts.ts";
-import { arnOf, MOVED_FROM, planOf, QUEUES, type QueuePlan } from "./queue-plan.ts";
+import { MOVED_FROM, planArnOf, planOf, QUEUES, type QueuePlan } from "./queue-plan.ts";
 
 const PAGE = 100;
 const PAGES_MAX = 100_000;
@@ -100,7 +100,7 @@ interface Counted {
 
 /** The states of the latest move tasks, newest first. */
 export async function moveTasksOf(sqs: SqsClient): Promise<string[] | null> {
-  const input = { SourceArn: arnOf(MOVED_FROM), MaxResults: 10 };
+  const input = { SourceArn: planArnOf(MOVED_FROM), MaxResults: 10 };
   const output = await sqs.call("ListMessageMoveTasks", input);
   if (output === null) return null;
   return ((output.Results ?? []) as { Status: string }[]).map(({ Status }) => Status);

@@ -238,7 +238,8 @@ async function work(server: ChildServer, round: number, seed: number): Promise<A
   const loops = Array.from({ length: CLIENTS }, async (_, number) => {
     for (let count = 0; !killed; count += 1) {
       const key = `${random.between(0, 1) === 0 ? "q" : "t"}-r${round}-c${number}-${count}`;
-      const way = WAYS[random.between(0, WAYS.length - 1)] ?? "put";
+      // In turn, so that a short run makes every way.
+      const way = WAYS[(round + number + count) % WAYS.length] ?? "put";
       const body = `${key} `.repeat(random.between(1, 2_000));
       const attempt: Attempt = { key, body, way, answered: false, deletion: "none" };
       attempts.push(attempt);

@@ -65,7 +65,7 @@ export const RECEIVED_FROM: readonly QueuePlan[] = QUEUES.filter(
 );
 
 /** The same for Tidegate and the stand-in. */
-export const arnOf = (name: string): string => `arn:aws:sqs:us-east-1:000000000000:${name}`;
+export const planArnOf = (name: string): string => `arn:aws:sqs:us-east-1:000000000000:${name}`;
 
 export const isContentBased = (name: string): boolean =>
   planOf(name).attributes.ContentBasedDeduplication === "true";

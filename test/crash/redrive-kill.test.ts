@@ -3,8 +3,13 @@
 
 import { ChangeMessageVisibilityCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  IngestWorld,
+  openLedgerFile,
+  readLedger,
+  type Stream,
+} from "../support/crash/ingest-world.ts";
 import { PARTS } from "./ingest-worker.ts";
-import { IngestWorld, openLedgerFile, readLedger, type Stream } from "./ingest-world.ts";
 import type { RedrivePoint } from "./redrive-points.ts";
 
 const world = new IngestWorld();
@@ -56,7 +61,9 @@ async function endVisibility({ deadLetterUrl: QueueUrl }: Stream, lines: readonl
     const [word, ReceiptHandle] = line.split(" ");
     if (word !== "holds") continue;
     const command = new ChangeMessageVisibilityCommand({
-      ...{ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 },
+      QueueUrl,
+      ReceiptHandle,
+      VisibilityTimeout: 0,
     });
     await client.send(command).catch(() => undefined); // It was deleted or returned.
   }

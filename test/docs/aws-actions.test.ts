@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { S3_ACTIONS } from "../../src/broker/wire/s3/s3-routes.ts";
 import { SNS_ACTIONS } from "../../src/broker/wire/sns/sns-actions.ts";
 import { isForQueueUrl, SQS_ACTIONS } from "../../src/broker/wire/sqs/sqs-actions.ts";
+import { STS_ACTIONS } from "../../src/broker/wire/sts/sts-actions.ts";
 import { rowsOf } from "../support/markdown-table.ts";
 import { createWire } from "../support/scripted-broker.ts";
 
@@ -23,12 +24,14 @@ function rowsBelow(heading: string): string[][] {
 
 const SQS_ROWS = rowsBelow("SQS");
 const SNS_ROWS = rowsBelow("SNS");
+const STS_ROWS = rowsBelow("STS");
 
 const returnedBy = (row: string[]) => [...row[3]!.matchAll(/`(\w+)`/g)].map(([, field]) => field);
 
 test.each([
   ["SQS", SQS_ROWS, SQS_ACTIONS],
   ["SNS", SNS_ROWS, SNS_ACTIONS],
+  ["STS", STS_ROWS, STS_ACTIONS],
 ] as const)("the page lists exactly the actions of %s, in order", (_, rows, actions) => {
   const names = actions.map(({ name }) => name).sort();
   expect(rows.map(([, name]) => name)).toEqual(names);
@@ -62,6 +65,13 @@ test.each(SNS_ACTIONS)(
     expect(reply.text).not.toContain("InvalidAction");
   },
 );
+
+test.each(STS_ACTIONS)("the page lists what $name of STS returns", async (action) => {
+  const row = STS_ROWS.find(([, name]) => name === action.name)!;
+  expect(returnedBy(row)).toEqual(Object.keys(action.output?.fields ?? {}));
+  const reply = await createWire().form({ Action: action.name, Version: "2011-06-15" });
+  for (const field of returnedBy(row)) expect(reply.text).toContain(`<${field}>`);
+});
 
 const PLACES = { service: "/", bucket: "/BUCKET", object: "/BUCKET/KEY" } as const;
 

@@ -7,7 +7,8 @@ import { rowsOf } from "../support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/configuration.md"), "utf8");
-const source = ["src/ingest/spec/pipeline-spec.ts", "src/core/table-spec.ts"]
+const SPECS = ["pipeline-spec.ts", "own-source.ts"].map((name) => `src/ingest/spec/${name}`);
+const source = [...SPECS, "src/core/table-spec.ts", "src/core/csv-format.ts"]
   .map((path) => readFileSync(join(root, path), "utf8"))
   .join("\n");
 const bare = (cell = "") => cell.replaceAll("`", "");
@@ -61,8 +62,9 @@ describe("the page on the pipeline file", () => {
     expect([...inner.keys()]).toEqual([
       ...within("retry", "RetrySpec"),
       ...within("concurrency", "ConcurrencySpec"),
-      ...within("source", "BucketSource", "QueueSource"),
-      ...within("table", "TableSpec"),
+      ...within("source", "BucketSource", "QueueSource", "OwnSource"),
+      ...within("csv", "CsvOptions"),
+      ...within("table", "CreatedTableSpec", "ExistingTableSpec"),
       ...options.map((name) => `tables.${name}`),
     ]);
   });

@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { START_RULES } from "../../src/doctor/rules/all-rules.ts";
 import { ERROR_TABLE, type ErrorRow, UNKNOWN_ROW } from "../../src/ingest/policy/error-table.ts";
-import { QUEUE_RULES } from "../../src/ingest/policy/queue-check.ts";
+
 import { rowsOf } from "../support/markdown-table.ts";
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, "../../docs", path), "utf8");
@@ -40,5 +41,5 @@ test("the page on retries lists every queue check with its severity", () => {
     id,
     severity,
   ]);
-  expect(listed).toEqual(QUEUE_RULES.map(({ id, severity }) => [code(id), severity]));
+  expect(listed).toEqual(START_RULES.map(({ name, severity }) => [code(name), severity]));
 });

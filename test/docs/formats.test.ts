@@ -21,6 +21,12 @@ test("the page lists the suffixes of the code", () => {
   expect(page).toContain(`${packed} are taken off first`);
 });
 
+test("the page describes every CSV option", () => {
+  const source = readFileSync(join(import.meta.dirname, "../../src/core/csv-format.ts"), "utf8");
+  const members = [...source.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => `\`${name}\``);
+  expect(rowsOf(page, "csv option").map(([name]) => name)).toEqual(members);
+});
+
 test("the page describes every format once", () => {
   const described = rowsOf(page, "format").map(([format]) => format);
   expect(described).toEqual([...new Set(Object.values(FORMAT_SUFFIXES))]);

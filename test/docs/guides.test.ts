@@ -14,6 +14,12 @@ test.each([
   ["docs/guides/setup-file.md", "examples/cloud.json", "json"],
   ["docs/guides/sinks.md", "examples/order-tables.ts", "ts"],
   ["docs/guides/sinks.md", "examples/own-sink.ts", "ts"],
+  ["docs/guides/sinks.md", "examples/object-sink.ts", "ts"],
+  ["docs/guides/jobs.md", "examples/register-batch.ts", "ts"],
+  ["docs/guides/lambda.md", "examples/lambda/handler.ts", "ts"],
+  ["docs/guides/tasks.md", "examples/tasks/pipeline.ts", "ts"],
+  ["docs/guides/tasks.md", "examples/tasks/download.sh", "sh"],
+  ["docs/guides/lambda.md", "examples/lambda/handler.test.ts", "ts"],
   ["docs/guides/proving-handlers.md", "examples/unsafe/pipeline.ts", "ts"],
   ["docs/guides/proving-handlers.md", "examples/unsafe/proof.test.ts", "ts"],
 ])("%s shows %s, word for word", (page, example, language) => {
@@ -82,6 +88,36 @@ describe("the guide to proving handlers", () => {
   test("shows a proof that runs under node:test", () => {
     const flags = ["--conditions=tidegate-source", "--test", "--test-reporter=tap"];
     const args = [...flags, "examples/unsafe/proof.test.ts"];
+    const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
+    expect(output).toMatch(/^# pass 1$/m);
+  });
+});
+
+describe("the guide to Lambda", () => {
+  const page = read("docs/guides/lambda.md");
+  const names = (heading: string) =>
+    rowsOf(page, heading).flatMap(([cell = ""]) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name),
+    );
+
+  test("lists every setting of the handler, and no other", () => {
+    const source = read("src/adapters/lambda/open-lambda.ts");
+    const body = /export interface LambdaSettings.*?^}/ms.exec(source)?.[0] ?? "";
+    const picked = [...body.matchAll(/^ {4}\| "(\w+)"/gm)].map(([, name]) => name);
+    const own = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
+    expect(names("Lambda setting").toSorted()).toEqual([...picked, ...own].toSorted());
+  });
+
+  test("lists every option of a mapping, and no other", () => {
+    const source = read("src/testkit/lambda/event-source-mapping.ts");
+    const body = /export interface MappingOptions.*?^}/ms.exec(source)?.[0] ?? "";
+    const own = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
+    expect(names("mapping option").toSorted()).toEqual(["queue", ...own].toSorted());
+  });
+
+  test("shows a test that passes under node:test", () => {
+    const flags = ["--conditions=tidegate-source", "--test", "--test-reporter=tap"];
+    const args = [...flags, "examples/lambda/handler.test.ts"];
     const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
     expect(output).toMatch(/^# pass 1$/m);
   });

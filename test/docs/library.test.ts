@@ -13,7 +13,8 @@ const folder = useTemporaryFolder("library");
 const page = readFileSync(join(root, "docs/reference/library.md"), "utf8");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const source = [
-  "src/cloud/start-cloud.ts",
+  "src/cloud/cloud-options.ts",
+  "src/cloud/public-cloud.ts",
   "src/run/run-pipeline.ts",
   "src/run/dev/start-dev.ts",
   "src/testkit/test-pipeline.ts",
@@ -32,7 +33,10 @@ function membersOf(name: string): string[] {
 }
 
 const STORE_PATHS: Readonly<Record<string, string>> = {
-  ...{ memory: "memory", SQLite: "sqlite", PostgreSQL: "postgres", DynamoDB: "dynamodb" },
+  memory: "memory",
+  SQLite: "sqlite",
+  PostgreSQL: "postgres",
+  DynamoDB: "dynamodb",
 };
 
 const cells = (heading: string) => rowsOf(page, heading).map(([cell = ""]) => cell);
@@ -45,7 +49,7 @@ test("the page lists every import path of the package, and no other", () => {
 
 test.each([
   ["option", ["CloudOptions"]],
-  ["member", ["Cloud"]],
+  ["member", ["PublicCloud"]],
   ["start option", ["StartOptions", "DevOptions"]],
   ["running", ["RunningPipeline"]],
   ["in dev", ["RunningDev"]],

@@ -27,7 +27,9 @@ test("the example propagates a trace, logs a line and counts", () => {
   const output = execFileSync(process.execPath, args, { cwd: root, encoding: "utf8" });
   const [line = "", number] = output.trimEnd().split("\n");
   expect(JSON.parse(line)).toMatchObject({
-    ...{ level: "info", msg: "received", run_id: "run-7" },
+    level: "info",
+    msg: "received",
+    run_id: "run-7",
     trace_id: "4bf92f3577b34da6a3ce929d0e0e4736",
   });
   expect(number).toBe("sqs_fifo_dedupe_window_hits_total 1");

@@ -72,11 +72,12 @@ test("every command in the README of the stations example works", async () => {
   }
   const answer = (start: string) =>
     [...answers].find(([line]) => line.startsWith(start))?.[1] ?? `no line ${start}`;
-  expect(typed).toHaveLength(12);
+  expect(typed).toHaveLength(13);
   expect(answer("tidegate why s3://stations/observations/kie")).toContain("observation × 1");
   expect(answer("tidegate why s3://stations/observations/warm")).toMatch(/outcome .*schema/);
   // kie.csv was uploaded twice, copied once and deleted; warm.csv failed and was then corrected.
   expect(dev.snapshot()).toMatchObject({ committed: 5, deadLettered: 1 });
+  expect(answer("tidegate watermark")).toContain("stations: complete up to");
   expect(answer("tidegate dlq list")).toContain("warm.csv");
   expect(await dev.deadLetterDepth()).toBe(0);
 });

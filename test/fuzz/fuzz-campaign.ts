@@ -10,7 +10,7 @@ import type { OperationInput, OperationName } from "../../src/broker/model/opera
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { durationMs } from "../../src/core/units.ts";
 import type { HttpHandler, HttpReply } from "../../src/ports/http.ts";
-import { drain, type ManualTime } from "../model/harness/manual-ports.ts";
+import { drain, type ManualTime } from "../support/broker/manual-time.ts";
 import { createMutant } from "./mutations.ts";
 import { ACTIONS, type Draft, pick } from "./sqs-requests.ts";
 import { type Reply, replyFault } from "./well-formed.ts";

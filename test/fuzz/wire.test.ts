@@ -5,7 +5,7 @@ import { createBroker } from "../../src/broker/engine/create-broker.ts";
 import { createBrokerHttp } from "../../src/broker/http.ts";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
-import { ManualTime, microtaskTurn } from "../model/harness/manual-ports.ts";
+import { ManualTime, microtaskTurn } from "../support/broker/manual-time.ts";
 import { fuzzWire, type Rig } from "./fuzz-campaign.ts";
 
 const COUNT = Number(process.env.TIDEGATE_FUZZ ?? (process.env.CI ? 100_000 : 5_000));
@@ -29,7 +29,7 @@ async function createRig(errors: unknown[]): Promise<Rig> {
   const broker = await createBroker(
     {
       store: createMemoryBrokerStore(),
-      clock: time.face(),
+      clock: time.view(),
       random: createSeededRandom(SEED),
       turn: microtaskTurn,
     },

@@ -47,7 +47,10 @@ afterAll(async () => {
 const fauxEndpoint = () => `http://127.0.0.1:${faux.port}`;
 
 const message = (body: string, more: Partial<OutgoingMessage> = {}): OutgoingMessage => ({
-  ...{ body, attributes: { traceparent: "00-1-2-01" }, groupId: "g", dedupId: `id-${body}` },
+  body,
+  attributes: { traceparent: "00-1-2-01" },
+  groupId: "g",
+  dedupId: `id-${body}`,
   ...more,
 });
 

@@ -2,7 +2,7 @@
 
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { VirtualCloud } from "../../src/cloud/start-cloud.ts";
+import type { VirtualOpenCloud } from "../../src/cloud/open-cloud.ts";
 import { TidegateError } from "../../src/core/errors.ts";
 import type { HandlerContext, ObjectInput } from "../../src/ingest/spec/pipeline-spec.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
@@ -292,7 +292,7 @@ test("a handler that reuses one row object: each effect has the fields it had wh
 
 test("effects on more tables than can be listed: committed, and counted by kind", async () => {
   const summaries: unknown[] = [];
-  const ledger = ({ clock }: VirtualCloud): Ledger => {
+  const ledger = ({ clock }: VirtualOpenCloud): Ledger => {
     const inner = createMemoryLedger({ clock });
     return {
       ...inner,

@@ -179,6 +179,34 @@ test("spans of duplicate, busy and returned records have no error (Y3)", async (
   for (const span of spans) expect(span).toEqual(SUCCESS);
 });
 
+test("the metric of duplicates counts what the screen counts, not busy deliveries", async () => {
+  let telemetry: ProcessTelemetry | undefined;
+  let finish = () => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  await using world = await createConsumerWorld({
+    handler: () => finished,
+    telemetry: ({ clock }) => {
+      telemetry = createTelemetry({ metrics: [CONSUMER_METRICS], clock, logs: null });
+      return telemetry;
+    },
+  });
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.send("a");
+  await world.pass(2_000);
+  await world.send("a");
+  await world.pass(2_000);
+  expect(consumer.snapshot().returned).toBeGreaterThan(0);
+  finish();
+  await world.pass(120_000);
+  const { duplicates } = consumer.snapshot();
+  expect(duplicates).toBe(1);
+  const counted = `messages_duplicate_total{queue="work"} ${duplicates}\n`;
+  expect(telemetry?.metricsText()).toContain(counted);
+});
+
 test("the span of a record whose lease was lost has the error type lease-lost (Y3)", async () => {
   const spans = await spansOf(
     {

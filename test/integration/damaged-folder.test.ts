@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Cloud, startCloud } from "../../src/api/cloud.ts";
+import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
 import { TidegateError } from "../../src/core/errors.ts";
 import { epochMs } from "../../src/core/units.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";

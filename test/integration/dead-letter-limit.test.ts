@@ -15,13 +15,14 @@ import type { Delivery, Queue } from "../../src/ports/queue-receiver.ts";
 const BYTES_MAX = 262_144;
 const FENCE = fenceOf(7);
 const DOSSIER = {
-  ...{ record_key: `k1:${"a".repeat(64)}`, queue: "work", object: null, error_class: "schema" },
-  ...{
-    fingerprint: "62f1724f64232b6b",
-    message: "no ".repeat(150),
-    attempts: 1,
-    last_failed_at: 0,
-  },
+  record_key: `k1:${"a".repeat(64)}`,
+  queue: "work",
+  object: null,
+  error_class: "schema",
+  fingerprint: "62f1724f64232b6b",
+  message: "no ".repeat(150),
+  attempts: 1,
+  last_failed_at: 0,
 } as unknown as Dossier;
 
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };
@@ -44,10 +45,10 @@ const ADAPTERS: Record<string, (queue: string) => Promise<Queue>> = {
 
 describe.each(Object.keys(ADAPTERS))("through the adapter %s", (adapter) => {
   test.each([
-    ["all of our words", 2_000, 4],
-    ["the least of them", 400, 2],
-    ["none", 0, 0],
-  ])("a letter carries %s where %d bytes are left", async (_title, spare, words) => {
+    ["all Tidegate attributes", 2_000, 4],
+    ["the fewest Tidegate attributes", 400, 2],
+    ["no attributes", 0, 0],
+  ])("a dead letter has %s where %d bytes remain", async (_title, spare, words) => {
     const name = `dead-${adapter.replace(" ", "-")}-${spare}`;
     const attributes = { MaximumMessageSize: String(BYTES_MAX) };
     await cloud.broker.submit("createQueue", { name, attributes, tags: {} });
@@ -55,8 +56,15 @@ describe.each(Object.keys(ADAPTERS))("through the adapter %s", (adapter) => {
     if (deadLetters === undefined) throw new Error(adapter);
     const body = "x".repeat(BYTES_MAX - spare);
     const delivery: Delivery = {
-      ...{ messageId: "m", receipt: "r", body, attributes: {}, traceHeader: null, groupId: null },
-      ...{ sentAt: epochMs(0), receiveCount: 1, movedFrom: null },
+      messageId: "m",
+      receipt: "r",
+      body,
+      attributes: {},
+      traceHeader: null,
+      groupId: null,
+      sentAt: epochMs(0),
+      receiveCount: 1,
+      movedFrom: null,
     };
     const { clock } = cloud;
     const ports = { clock, deadLetters, queueClock: createQueueClock(clock) };
@@ -65,8 +73,8 @@ describe.each(Object.keys(ADAPTERS))("through the adapter %s", (adapter) => {
     );
     expect(sent.bare === true).toBe(words === 0);
     const request = { max: 1, waitMs: durationMs(0), visibilityMs: durationMs(0) };
-    const [letter] = await deadLetters.receive(request, new AbortController().signal);
-    expect(letter).toMatchObject({ messageId: sent.message_id, body });
-    expect(Object.keys(letter?.attributes ?? {})).toHaveLength(words);
+    const [deadLetter] = await deadLetters.receive(request, new AbortController().signal);
+    expect(deadLetter).toMatchObject({ messageId: sent.message_id, body });
+    expect(Object.keys(deadLetter?.attributes ?? {})).toHaveLength(words);
   });
 });

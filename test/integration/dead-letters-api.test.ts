@@ -3,14 +3,13 @@
 
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createCloudQueue } from "../../src/api/cloud.ts";
+import { type Cloud, createCloudQueue, startCloud } from "../../src/api/cloud.ts";
 import {
   type DeadLetter,
   type DeadLetters,
   openDeadLetters,
   type RedriveEvent,
 } from "../../src/api/dead-letters.ts";
-import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
 import { buildEnvelope } from "../../src/core/events/envelope.ts";
 import { pipeline } from "../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
@@ -78,7 +77,9 @@ async function listed(
 test("dead letters can be listed and redriven by class", async () => {
   await deadLetter("schema-1", "schema-2", "tax-1");
   await using deadLetters = await openDeadLetters({
-    ...{ pipeline: orders, ledger, endpoint: cloud.endpoint },
+    pipeline: orders,
+    ledger,
+    endpoint: cloud.endpoint,
   });
   const before = await listed(deadLetters, { class: "schema" });
   expect(before.map(({ message }) => message).toSorted()).toEqual([
@@ -98,7 +99,7 @@ test("dead letters can be listed and redriven by class", async () => {
 
   expect(await deadLetters.drop({ class: "tax" }, { dryRun: true })).toMatchObject({ planned: 1 });
   expect(await listed(deadLetters)).toHaveLength(1);
-  expect(await deadLetters.drop({ class: "tax" })).toEqual({ planned: 0, dropped: 1, kept: 0 });
+  expect(await deadLetters.drop({ class: "tax" })).toEqual({ planned: 0, dropped: 1, skipped: 0 });
   expect(await listed(deadLetters)).toEqual([]);
   expect(await running.deadLetterDepth()).toBe(0);
 });
@@ -106,7 +107,9 @@ test("dead letters can be listed and redriven by class", async () => {
 test("a name is enough: the dossiers name the queue", async () => {
   await deadLetter("shape-1");
   await using deadLetters = await openDeadLetters({
-    ...{ pipeline: "orders", ledger, endpoint: cloud.endpoint },
+    pipeline: "orders",
+    ledger,
+    endpoint: cloud.endpoint,
   });
   state.broken = false;
   expect(await deadLetters.redrive()).toMatchObject({ sent: 1, committed: 1 });
@@ -116,14 +119,14 @@ test("a name is enough: the dossiers name the queue", async () => {
 test("without dead letters and without a queue there is nothing to do", async () => {
   await using deadLetters = await openDeadLetters({ pipeline: "unheard-of", ledger });
   expect(await deadLetters.redrive()).toMatchObject({ sent: 0, stopped: null });
-  expect(await deadLetters.drop()).toEqual({ planned: 0, dropped: 0, kept: 0 });
+  expect(await deadLetters.drop()).toEqual({ planned: 0, dropped: 0, skipped: 0 });
 });
 
 test("open queues can be passed, but not one by name and one open", async () => {
   const queue = createCloudQueue(cloud, { queue: "orders" });
   const deadLetterQueue = createCloudQueue(cloud, { queue: "orders-dead" });
   await using open = await openDeadLetters({ pipeline: orders, ledger, queue, deadLetterQueue });
-  expect(await open.drop()).toEqual({ planned: 0, dropped: 0, kept: 0 });
+  expect(await open.drop()).toEqual({ planned: 0, dropped: 0, skipped: 0 });
   await using mixed = await openDeadLetters({ pipeline: orders, ledger, deadLetterQueue });
   await expect(mixed.redrive()).rejects.toThrow("deadLetterQueue is an open queue");
 });

@@ -130,6 +130,7 @@ test("the commands list, show, redrive and drop dead letters", async () => {
   expect((await cli("redrive", "--dry-run")).out).toContain("3 would be redriven");
   await deadLettersAre(3);
   expect((await cli("drop", "--key", first.key)).code).toBe(2);
+  expect((await cli("drop", "--key", first.key, "--dry-run")).out).toContain("would be dropped");
   expect(await cli("drop", "--key", first.key, "--yes")).toMatchObject({ code: 0 });
   await deadLettersAre(2);
 

@@ -9,13 +9,9 @@ import { join } from "node:path";
 import { SNS } from "@aws-sdk/client-sns";
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterEach, expect, test } from "vitest";
-import {
-  type Cloud,
-  type CloudOptions,
-  startCloud,
-  type VirtualCloud,
-} from "../../src/api/cloud.ts";
 import type { FaultSpec } from "../../src/broker/model/fault-plan.ts";
+import type { CloudOptions } from "../../src/cloud/cloud-options.ts";
+import { type Cloud, startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { createS3Client } from "../support/s3-buckets.ts";
 

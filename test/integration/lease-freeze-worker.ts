@@ -1,14 +1,14 @@
-// A process that holds one lease on a lease thread and tells, whenever it is asked by a line on its
-// input, whether it thinks that the lease is alive.
+// A process that holds one lease on a lease thread. For each line on its input it prints whether
+// it considers the lease alive.
 
 import { createInterface } from "node:readline";
 import { startLeaseThread } from "../../src/run/leases/lease-thread.ts";
 
 const { config, lease } = JSON.parse(process.argv[2] ?? "");
-const keeper = await startLeaseThread({ telemetry: { log() {} } }, config);
-const tell = (line: string) => process.stdout.write(`${line}\n`);
-keeper.track(lease, () => tell("lost"));
+const renewer = await startLeaseThread({ telemetry: { log() {} } }, config);
+const print = (line: string) => process.stdout.write(`${line}\n`);
+renewer.track(lease, () => print("lost"));
 createInterface({ input: process.stdin }).on("line", () => {
-  tell(keeper.alive(lease.receipt) ? "alive" : "over");
+  print(renewer.alive(lease.receipt) ? "alive" : "over");
 });
-tell("held");
+print("held");

@@ -72,7 +72,9 @@ test.each([
       if (where === "handler") refuse();
     }) as never,
     sink: {
-      ...{ mode: "idempotent", prepare: async () => {}, close: async () => {} },
+      mode: "idempotent",
+      prepare: async () => {},
+      close: async () => {},
       apply: async () => refuse(),
     },
     pipeline: { mask: ["name"], retry: { attempts: 1 } } as never,
@@ -121,7 +123,7 @@ test.each([["object.key"], ["object"], ["s3.object.key"], ["s3.**"]])(
     });
     const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
     expect(dossiers).toHaveLength(1);
-    const [letter] = await world.deadLetters.receive(
+    const [deadLetter] = await world.deadLetters.receive(
       { max: 10, waitMs: 0 as never, visibilityMs: 0 as never },
       new AbortController().signal,
     );
@@ -133,7 +135,7 @@ test.each([["object.key"], ["object"], ["s3.object.key"], ["s3.**"]])(
     const { events } = await runRedrive(world, { dryRun: true });
     expect(events).toHaveLength(1);
     const output = JSON.stringify([
-      ...[dossiers, world.logs, letter?.attributes, reports, listed],
+      ...[dossiers, world.logs, deadLetter?.attributes, reports, listed],
       ...[events, events.map((event) => eventLine(event))],
     ]);
     expect(world.logs).toContainEqual(
@@ -141,13 +143,14 @@ test.each([["object.key"], ["object"], ["s3.object.key"], ["s3.**"]])(
     );
     expect(output).toContain("working on ***");
     expect(output).not.toMatch(/Lovelace|1815/);
-    expect(letter?.body).toContain("Lovelace");
+    expect(deadLetter?.body).toContain("Lovelace");
   },
 );
 
 test("the log line of a retry has a masked object key, too", async () => {
   await using world = await workOn({
-    ...{ mask: ["object.key"], attempts: 3 },
+    mask: ["object.key"],
+    attempts: 3,
     handler: () => {
       throw new Error("not today");
     },

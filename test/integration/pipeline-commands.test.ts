@@ -7,7 +7,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { beforeEach, describe, expect, test } from "vitest";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
-import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
+import {
+  type CommandRun,
+  endOf,
+  untilHolds as until,
+  useCommands,
+} from "../support/command-process.ts";
 
 /** With SLOW, it waits for a file named "go"; the file "at-work" shows that it has started. */
 const PIPELINE = `
@@ -53,18 +58,6 @@ async function dev(words: readonly string[] = [], env: Record<string, string> = 
   await until(run, () => eventsOf(run).length > 0);
   const [ready] = eventsOf(run);
   return { ...run, ready: ready as unknown as Ready };
-}
-
-/** Looks until `holds`; a process that ended will never make it so. */
-async function until(run: CommandRun, holds: () => boolean | Promise<boolean>): Promise<void> {
-  let exited = false;
-  void run.ended.then(() => {
-    exited = true;
-  });
-  while (!(await holds())) {
-    if (exited) throw new Error(`ended early: ${run.printed.out}${run.printed.err}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }
 
 async function committed({ metrics }: Ready): Promise<number> {
@@ -229,8 +222,12 @@ describe("an invalid command line", () => {
       ["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"],
       'unknown ledger URL scheme "mysql:"',
     ],
+    [
+      ["run", "pipeline.ts", "--queue", "q", "--endpoint", "ftp://x"],
+      '"ftp://x" is not an endpoint; use a URL such as http://127.0.0.1:4566',
+    ],
     [["why"], '"why" needs WHAT'],
-    [["why", "s3://files/a.csv"], "contains no ledger of this version"],
+    [["why", "s3://files/a.csv"], "does not exist; check the folder and --data or --ledger"],
     [["dev", "pipeline.ts", "--feed", "none.mjs", "--port", "0"], "cannot load the feed none.mjs"],
   ])("%j is refused with exit code 2", async (words, message) => {
     const { code, out, err } = await end(words);

@@ -21,7 +21,7 @@ import { SQS } from "@aws-sdk/client-sqs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Cloud, type CloudOptions, startCloud } from "../../src/api/cloud.ts";
 import { eventually } from "../support/eventually.ts";
-import { createS3Client, sendRaw, textOf } from "../support/s3-buckets.ts";
+import { bodyTextOf, createS3Client, sendRaw } from "../support/s3-buckets.ts";
 
 let root: string;
 let data: string;
@@ -74,13 +74,13 @@ test("objects, versions, settings, uploads and sequencers survive a restart", as
   await first.cloud.close();
 
   const again = await start({ s3EventVersion: "2.1" });
-  expect(await textOf(again.s3.getObject({ Bucket, Key: "k" }))).toBe("one");
+  expect(await bodyTextOf(again.s3.getObject({ Bucket, Key: "k" }))).toBe("one");
   await again.s3.putObject({ Bucket, Key: "k", Body: "two" });
   const { VersionId } = old;
-  expect(await textOf(again.s3.getObject({ Bucket, Key: "k", VersionId }))).toBe("one");
+  expect(await bodyTextOf(again.s3.getObject({ Bucket, Key: "k", VersionId }))).toBe("one");
   const Parts = [{ PartNumber: 1, ETag: part.ETag as string }];
   await again.s3.completeMultipartUpload({ ...upload, MultipartUpload: { Parts } });
-  expect(await textOf(again.s3.getObject({ Bucket, Key: "u" }))).toBe("part");
+  expect(await bodyTextOf(again.s3.getObject({ Bucket, Key: "u" }))).toBe("part");
 
   const { Messages = [] } = await again.sqs.receiveMessage({
     QueueUrl,
@@ -114,7 +114,7 @@ test("a folder of the first format opens, keeps its data, and accepts objects", 
   await again.s3.putObject({ Bucket: "new", Key: "k", Body: "hello" });
   await again.cloud.close();
   const third = await start();
-  expect(await textOf(third.s3.getObject({ Bucket: "new", Key: "k" }))).toBe("hello");
+  expect(await bodyTextOf(third.s3.getObject({ Bucket: "new", Key: "k" }))).toBe("hello");
 });
 
 test("overwritten, deleted and aborted bytes leave no file behind", async () => {
@@ -159,7 +159,7 @@ test("the sweep at the start removes leftovers of a crash and keeps referenced b
   writeFileSync(join(data, "blobs", "ab", `ab${"c".repeat(30)}`), "never committed");
   const again = await start();
   await eventually(() => expect(blobFiles()).toEqual([referenced]));
-  expect(await textOf(again.s3.getObject({ Bucket, Key: "k" }))).toBe("keep");
+  expect(await bodyTextOf(again.s3.getObject({ Bucket, Key: "k" }))).toBe("keep");
 });
 
 const TRICKS = [
@@ -238,5 +238,5 @@ test("a copy of a running cloud's folder contains every acknowledged object", as
   const copy = join(root, "copy");
   cpSync(data, copy, { recursive: true });
   const other = await start({ data: copy });
-  for (const Key of keys) expect(await textOf(other.s3.getObject({ Bucket, Key }))).toBe(Key);
+  for (const Key of keys) expect(await bodyTextOf(other.s3.getObject({ Bucket, Key }))).toBe(Key);
 });

@@ -14,11 +14,11 @@ const PROGRAM = `
   import { createTelemetry } from "./src/telemetry/create-telemetry.ts";
   const telemetry = createTelemetry({ metrics: [M], clock, logs: null, onMisuse: "assert" });
   const queue = { queue: "q" };
-  const letters = { queue: "q", class: "schema" };
+  const labels = { queue: "q", class: "schema" };
   const stage = { stage: "total" };
   const kinds = {
     counted: () => telemetry.count(M.received.name, 1, queue),
-    countedByTwo: () => telemetry.count(M.deadLetters.name, 1, letters),
+    countedByTwo: () => telemetry.count(M.deadLetters.name, 1, labels),
     measured: () => telemetry.record(M.latency.name, 3, stage),
     set: () => telemetry.gauge(M.inFlight.name, 7, queue),
     // What it would look like: a key built for each call.

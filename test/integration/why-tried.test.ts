@@ -81,7 +81,9 @@ test("an event that waits for an unavailable sink is found by its object", async
     pipeline: { retry: { attempts: 5, baseMs: 1_000, capMs: 1_000 } } as never,
     handler: ((_event: unknown, { emit }: { emit(value: unknown): void }) => emit(1)) as never,
     sink: {
-      ...{ mode: "idempotent", prepare: async () => {}, close: async () => {} },
+      mode: "idempotent",
+      prepare: async () => {},
+      close: async () => {},
       apply: async () => {
         throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
       },

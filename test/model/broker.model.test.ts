@@ -1,20 +1,20 @@
-// The broker against the reference: random schedules with restarts and crashes, until the two
-// disagree. TIDEGATE_MODEL_RUNS asks for more runs, TIDEGATE_MODEL_SEED for other ones.
+// Compares the broker with the reference over random schedules with restarts and crashes.
+// TIDEGATE_MODEL_RUNS sets the number of runs, TIDEGATE_MODEL_SEED the seed.
 
 import { expect, test } from "vitest";
 import { createBroker } from "../../src/broker/engine/create-broker.ts";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
+import { microtaskTurn } from "../support/broker/manual-time.ts";
 import { findDisagreement } from "./harness/campaign.ts";
-import { microtaskTurn } from "./harness/manual-ports.ts";
 import type { Subject } from "./harness/subject.ts";
 
 const RUNS = Number(process.env.TIDEGATE_MODEL_RUNS ?? 300);
 const SEED = Number(process.env.TIDEGATE_MODEL_SEED ?? Date.now() % 1_000_000_000);
 const TIME_LIMIT_MS = 600_000;
 
-/** The broker on a memory store that outlives it; each life has its own power cable. */
+/** The broker on a memory store that survives its crashes. */
 function createBrokerSubject(): Subject {
   const disk = createMemoryBrokerStore();
   const random = createSeededRandom(SEED);

@@ -1,4 +1,4 @@
-// Planted bugs: each makes the reference wrong in one way that real brokers have been wrong in.
+// Planted bugs: each gives the reference one defect that real brokers have had.
 
 import type { Fault } from "../../src/broker/model/fault.ts";
 import type { OperationInput, OperationOutput } from "../../src/broker/model/operations.ts";
@@ -12,7 +12,7 @@ function everyMessage(world: RefWorld, work: (message: Writable<RefMessage>) => 
   for (const queue of world.queues) for (const message of queue.messages) work(message);
 }
 
-/** Gives each FIFO message a group of its own for one receive, so that none blocks another. */
+/** Puts each FIFO message into a separate group for one receive, so that none blocks another. */
 function looseGroups(): PlantedBug {
   return {
     beforeStep: (world, name) => {
@@ -55,16 +55,19 @@ function keepDedupsOverPurge(): PlantedBug {
   };
 }
 
-function deleteByOldHandle(): PlantedBug {
+/** Lets the deleted handles point at nothing, unless they are the latest of their message. */
+function ignoreEarlierHandles(): PlantedBug {
   return {
     beforeStep: (world, name, input) => {
       if (name !== "delete") return;
-      for (const handle of (input as OperationInput<"delete">).handles) {
-        const existing = world.handles.find((entry) => entry.handle === handle);
-        everyMessage(world, (message) => {
-          if (message.serial === existing?.messageSerial) message.handle = handle;
-        });
-      }
+      const { handles } = input as OperationInput<"delete">;
+      const messages = world.queues.flatMap((queue) => queue.messages);
+      const isLatest = (handle: string) => messages.some((each) => each.handle === handle);
+      world.handles = world.handles.map((entry) =>
+        handles.includes(entry.handle) && !isLatest(entry.handle)
+          ? { ...entry, messageSerial: -1 }
+          : entry,
+      );
     },
   };
 }
@@ -80,7 +83,7 @@ function windowOneMillisecondLong(): PlantedBug {
   });
 }
 
-/** By what is wrong. Each value makes a fresh bug, as some of them remember things. */
+/** Named by the defect. Each value creates a fresh bug, because some of them have state. */
 export const PLANTED_BUGS: Record<string, () => PlantedBug> = {
   "the dedup window is forgotten on restart": () => ({
     onStart: (world) =>
@@ -94,7 +97,7 @@ export const PLANTED_BUGS: Record<string, () => PlantedBug> = {
         message.receiveCount = 0;
       }),
   }),
-  "the receives of earlier queues count on after a restart": () => ({
+  "receives from earlier queues are counted again after a restart": () => ({
     onStart: (world) =>
       everyMessage(world, (message) => {
         message.arrivalCount = 0;
@@ -132,32 +135,32 @@ export const PLANTED_BUGS: Record<string, () => PlantedBug> = {
       };
     },
   }),
-  "an answer goes out before it is durable": () => ({ answersEarly: true }),
+  "a response is sent before its change is durable": () => ({ answersEarly: true }),
   "a group is not blocked by its message in flight": looseGroups,
   "the dead-letter move loses the message": () =>
     after("receive", (queue) => {
       queue.messages = queue.messages.filter((each) => each.sourceArn === null || each.handle);
     }),
-  "the dead letter forgets its receive count": () =>
+  "a dead letter loses its receive count": () =>
     after("receive", (queue) => {
       for (const each of queue.messages) {
         if (each.sourceArn !== null && each.handle === null) each.receiveCount = 0;
       }
     }),
-  "a receive without a timeout does not count": () =>
+  "a receive with a visibility timeout of zero is not counted": () =>
     after("receive", (queue) => {
       for (const each of queue.messages) if (each.dueAt === each.receivedAt) each.receiveCount -= 1;
     }),
-  "a message that comes back goes to the end of its group": () =>
+  "a returned message goes to the end of its group": () =>
     after("changeVisibility", (queue) => {
       const back = queue.messages.filter((each) => each.receiveCount > 0);
       queue.messages = [...queue.messages.filter((each) => each.receiveCount === 0), ...back];
     }),
-  "an old handle deletes what somebody else holds": deleteByOldHandle,
+  "an earlier handle of a message no longer deletes it": ignoreEarlierHandles,
   "a purge keeps the dedup window": keepDedupsOverPurge,
   "the dedup window is a millisecond too long": windowOneMillisecondLong,
   "a waiting receive never wakes": () => ({ neverWakes: true }),
-  "an aborted receive takes a message": () => ({ abortTakes: true }),
+  "an aborted receive still consumes a message": () => ({ abortTakes: true }),
   "tags are lost on restart": () => ({
     onStart: (world) =>
       world.queues.forEach((queue) => {

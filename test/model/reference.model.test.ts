@@ -1,4 +1,4 @@
-// The comparison on trial: the reference agrees with itself, and no planted bug escapes it.
+// Tests the comparison itself: the reference agrees with itself, and every planted bug is found.
 
 import { describe, expect, test } from "vitest";
 import { findDisagreement } from "./harness/campaign.ts";

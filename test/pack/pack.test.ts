@@ -2,7 +2,7 @@
 // project, imported, type-checked and run.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,6 +15,10 @@ const environment = {
   PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
   npm_config_cache: join(temporary, "cache"),
 };
+/** A watchdog: building, packing and installing, on a machine with other work. */
+const BUILD_MS_MAX = 600_000;
+/** Downloaded by its test: it is larger than all other packages for development. */
+const JEST = "jest@29.7.0";
 let packedPaths: string[] = [];
 let tarball = "";
 
@@ -55,14 +59,21 @@ beforeAll(() => {
   mkdirSync(project);
   writeFileSync(join(project, "package.json"), `{ "private": true, "type": "module" }`);
   run("npm", ["install", "--offline", ...packDependencies(), tarball]);
-});
+}, BUILD_MS_MAX);
 
 afterAll(() => rmSync(temporary, { recursive: true, force: true }));
 
-test("the package has the build, README, changelog and license, and nothing else", () => {
-  const pages = ["CHANGELOG.md", "LICENSE", "README.md", "package.json"];
-  const others = packedPaths.filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path));
-  expect(others.toSorted()).toEqual(pages);
+test("the package has the build, its SBOM, Terraform modules and pages, and nothing else", () => {
+  const pages = ["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "package.json"];
+  const built = [
+    "dist/cjs/package.json",
+    "dist/cjs/vendor/hyparquet/LICENSE",
+    "dist/sbom.cdx.json",
+  ];
+  const others = packedPaths
+    .filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path))
+    .filter((path) => !/^infra\/terraform\/modules\/[\w-]+\/\w+\.tf$/.test(path));
+  expect(others.toSorted()).toEqual([...pages, ...built].toSorted());
   expect(packedPaths.filter((path) => /\.test\./.test(path))).toEqual([]);
 });
 
@@ -76,9 +87,9 @@ test("publint finds nothing to improve in the package", async () => {
   expect(messages).toEqual([]);
 });
 
-test("every import path resolves to its types in ESM projects and bundlers", () => {
+test("every import path resolves to its types in ESM, CommonJS and bundlers", () => {
   const attw = join(root, "node_modules", ".bin", "attw");
-  const args = [tarball, "--profile", "esm-only", "--no-color", "--no-emoji", "--format", "ascii"];
+  const args = [tarball, "--profile", "node16", "--no-color", "--no-emoji", "--format", "ascii"];
   const report = run(attw, args, root); // It ends with an error if it finds a problem.
   const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   for (const path of Object.keys(exports)) {
@@ -94,6 +105,43 @@ test("a foreign project starts the embedded cloud and sends it a request", () =>
     console.log(reply.status);
   `;
   expect(runCode(code)).toBe("200");
+});
+
+test("require() gives every path without loading an ES module, as Jest needs it", () => {
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  // Drivers are not installed here; their paths are the same code as the others.
+  const paths = Object.keys(exports)
+    .filter((path) => !/package\.json|\/aws\/|postgres|dynamodb/.test(path))
+    .map((path) => path.replace(/^\./, "tidegate"));
+  const code = `
+    const { pipeline, tables } = require("tidegate");
+    const { startTestPipeline } = require("tidegate/testkit");
+    const { startCloud } = require("tidegate/cloud");
+    for (const path of ${JSON.stringify(paths)}) require(path);
+    (async () => {
+      const cloud = await startCloud({ data: "cjs-data" }); // Starts the disk thread.
+      console.log((await fetch(new URL("/_tidegate/health", cloud.endpoint))).status);
+      await cloud.close();
+      const echo = pipeline({
+        name: "echo",
+        source: { bucket: "files" },
+        sink() {},
+        handler: async (file, { emit }) => emit(await file.text()),
+      });
+      const t = await startTestPipeline(echo);
+      await t.put("a.txt", "hello");
+      await t.idle();
+      console.log(...t.effects());
+      await t[Symbol.asyncDispose]();
+    })();
+  `;
+  writeFileSync(join(project, "check.cjs"), code);
+  const flags = ["--no-experimental-require-module", "--throw-deprecation"];
+  expect(
+    run(process.execPath, [...flags, "check.cjs"])
+      .trim()
+      .split("\n"),
+  ).toEqual(["200", "hello"]);
 });
 
 test("a foreign project checks its producer against the contract", () => {
@@ -159,12 +207,19 @@ test("metrics, logs and trace context work without OpenTelemetry, which is optio
 });
 
 test("a project written by `tidegate init` passes its own test, without the AWS SDK", () => {
-  const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   run("npx", ["--no-install", "tidegate", "init", "shop"]);
   const shop = join(project, "shop");
   const written = JSON.parse(readFileSync(join(shop, "package.json"), "utf8"));
-  expect(written.dependencies).toEqual({ tidegate: `^${version}` });
+  // The version need not be on npm, so the project depends on the tarball that it came from.
+  const [, dependency = ""] = /^file:(.+)$/.exec(written.dependencies.tidegate) ?? [];
+  expect(realpathSync(join(shop, dependency))).toBe(realpathSync(tarball));
   expect(run(process.execPath, ["--test", "--test-reporter=tap"], shop)).toContain("# pass 1\n");
+});
+
+test("the installed command writes Terraform from the modules in the package", () => {
+  const args = ["--no-install", "tidegate", "infra", "shop/pipeline.ts", "--out", "infra"];
+  expect(run("npx", args)).toContain("wrote infra/modules/queue/main.tf\n");
+  expect(readFileSync(join(project, "infra", "main.tf"), "utf8")).toContain('module "queue" {');
 });
 
 test("running on AWS without its SDK names the packages to install", () => {
@@ -237,4 +292,60 @@ test("a strict TypeScript project compiles against the package's types", () => {
 test("the command is installed and prints the version of the package", () => {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   expect(run("npx", ["--no-install", "tidegate", "--version"])).toContain(version);
+});
+
+/** Runs as is, in a CommonJS project without any configuration of Jest. */
+const JEST_TEST = `
+const { pipeline } = require("tidegate");
+const { startTestPipeline } = require("tidegate/testkit");
+const { startCloud } = require("tidegate/cloud");
+
+test("a pipeline runs", async () => {
+  const ids = pipeline({
+    name: "ids",
+    source: { bucket: "files" },
+    format: "csv",
+    sink() {},
+    async handler(file, { emit }) {
+      for await (const { id } of file.rows()) emit(id);
+    },
+  });
+  const t = await startTestPipeline(ids);
+  await t.put("a.csv", "id\\nhello\\n");
+  await t.idle();
+  expect(t.effects()).toEqual(["hello"]);
+  await t[Symbol.asyncDispose]();
+});
+
+test("the embedded cloud starts its disk thread", async () => {
+  const cloud = await startCloud({ data: "cloud-data" });
+  const { status } = await fetch(new URL("/_tidegate/health", cloud.endpoint));
+  expect(status).toBe(200);
+  await cloud.close();
+});
+`;
+
+test("Jest in its default mode runs tests that require the package", {
+  timeout: BUILD_MS_MAX,
+}, (context) => {
+  const folder = join(temporary, "jest project");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "package.json"), `{ "private": true }`);
+  // Without the empty cache of this file, npm uses packages that were downloaded before.
+  const { npm_config_cache: _, ...env } = environment;
+  const options = { cwd: folder, env, encoding: "utf8" } as const;
+  const flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline"];
+  const installed = spawnSync("npm", ["install", ...flags, JEST, tarball], options);
+  if (installed.status !== 0) {
+    const note = `jest is missing: npm could not install ${JEST} from the registry`;
+    if (process.env.TIDEGATE_REQUIRE_ALL === "1") throw new Error(`${note}: ${installed.stderr}`);
+    context.skip(note);
+  }
+  writeFileSync(join(folder, "tidegate.test.js"), JEST_TEST);
+  const jest = join(folder, "node_modules", "jest", "bin", "jest.js");
+  const { status, stderr } = spawnSync(process.execPath, [jest], options);
+  expect({ status, stderr }).toEqual({
+    status: 0,
+    stderr: expect.stringContaining("2 passed, 2 total"),
+  });
 });

@@ -24,20 +24,52 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     checker: "no-effect-under-older-fence",
   },
   {
+    name: "busy-counted-as-outage",
+    mistake: "A record that another process has locked counts as a ledger that is down.",
+    file: "src/ingest/pipeline.ts",
+    find: 'return { kind: "later", delayMs, why: "busy", blames: "record" };',
+    replace: 'return { kind: "later", delayMs, why: "busy", blames: "ledger" };',
+    checker: "locks-stay-local",
+  },
+  {
     name: "claim-without-expiry",
     mistake: "A claim whose owner crashed never expires.",
     file: "src/ledger/record-transitions.ts",
-    find: 'if (from.kind === "claimed" && from.leaseUntil > now) {',
+    find: 'if (from.kind === "claimed" && isLeaseLive(from.leaseUntil, now)) {',
     replace: 'if (from.kind === "claimed") {',
     checker: "liveness",
+  },
+  {
+    name: "any-lease-believed",
+    mistake: "A claim of a crashed consumer whose clock was days ahead is held for days.",
+    file: "src/ledger/record-state.ts",
+    find: "return leaseUntil > now && leaseUntil <= addMs(now, LEASE_MS_MAX);",
+    replace: "return leaseUntil > now && addMs(now, LEASE_MS_MAX) > now;",
+    checker: "liveness",
+  },
+  {
+    name: "expired-by-the-wall-clock-alone",
+    mistake: "A clock that leapt by days expires records and messages at once.",
+    file: "src/core/store-clock.ts",
+    find: "if (system - steady > CLOCK_LEAP_MS && !this.#believes) this.#add(steady, system);",
+    replace: "if (system < 0) this.#add(steady, system);",
+    checker: "effects-once",
   },
   {
     name: "effect-before-claim",
     mistake: "A sink gets effects under an invented fence, before anything is in the ledger.",
     file: "src/ingest/running/consumer-parts.ts",
-    find: 'pipeline.lease === "receipt" && sink?.mode !== "idempotent"',
-    replace: 'pipeline.lease === "receipt"',
+    find: 'return lease === "receipt" && sink?.mode !== "idempotent";',
+    replace: 'return lease === "receipt";',
     checker: "write-ahead",
+  },
+  {
+    name: "receipt-without-a-look",
+    mistake: "A first delivery runs without asking the ledger for its record.",
+    file: "src/ingest/stages/claim.ts",
+    find: "if (!(await hasRecord(key))) {",
+    replace: "if (hasRecord !== undefined) {",
+    checker: "no-run-after-commit",
   },
   {
     name: "dedup-forgotten-on-restart",
@@ -87,6 +119,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     checker: "fifo-order",
   },
   {
+    name: "keys-by-message-id",
+    mistake: "A message in the user's own format is keyed by its message id, not by its body.",
+    file: "src/ingest/stages/decode-own.ts",
+    find: "const called = call(() => key(body as never));",
+    replace: "const called = call(() => delivery.messageId);",
+    checker: "effects-once",
+  },
+  {
     name: "sequencer-ignored",
     mistake: "Changes of an object are applied in the order of their delivery.",
     file: "src/core/events/sequencer.ts",
@@ -124,23 +164,36 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     checker: "liveness",
   },
   {
+    name: "input-of-previous-record",
+    mistake: "The input of a record is made from the record before it.",
+    file: "src/ingest/stages/record-input.ts",
+    find: "  return (record, inFlight) => {\n    const { delivery, trace } = inFlight;",
+    replace:
+      "  let previous: WorkRecord | null = null;\n" +
+      "  return (given, inFlight) => {\n" +
+      "    const record = previous ?? given;\n" +
+      "    previous = given;\n" +
+      "    const { delivery, trace } = inFlight;",
+    checker: "input-names-event",
+  },
+  {
     name: "watermark-free-late-drop",
     mistake: "Records older than a minute by the consumer's clock are dropped as late.",
     file: "src/ingest/pipeline.ts",
-    find: "const decision = stages.watermark.decide(record, inFlight);",
+    find: "watermark.observe(timed);",
     replace:
       "if (msBetween(record.eventTime, stages.clock.now()) > 60_000) {\n" +
       '    return { kind: "done", how: "dropped" };\n' +
       "  }\n" +
-      "  const decision = stages.watermark.decide(record, inFlight);",
+      "  watermark.observe(timed);",
     checker: "no-loss",
   },
   {
     name: "counter-not-durable",
     mistake: "The broker stores its message counter as used so far, not as far as it is reserved.",
-    file: "src/broker/engine/engine.ts",
-    find: 'changes.push({ kind: "set-sequence", seq: this.#reservedThrough });',
-    replace: 'changes.push({ kind: "set-sequence", seq: state.sequence });',
+    file: "src/broker/engine/sequence-reserve.ts",
+    find: 'changes.push({ kind: "set-sequence", seq: this.#through });',
+    replace: 'changes.push({ kind: "set-sequence", seq: sequence });',
     checker: "fifo-order",
   },
   {
@@ -163,9 +216,62 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "watermark-without-lateness",
     mistake: "The watermark is at the newest event, so anything slightly older is late.",
     file: "src/ingest/policy/watermark.ts",
-    find: "const reached = subtractMs(least.latest, state.allowedLatenessMs);",
+    find: "const reached = subtractMs(least.latest, state.outOfOrderMs);",
     replace: "const reached = least.latest;",
     checker: "watermark-monotone",
+  },
+  {
+    name: "watermark-decides-before-it-is-stored",
+    mistake: "A lane is decided by a watermark that a crash takes back.",
+    file: "src/ingest/running/watermark-tracker.ts",
+    find: "const observed = { ...observeAll(this.#own, [...this.#waiting.values()]), watermark };",
+    replace:
+      "const observed = observeAll(this.#own, [...this.#waiting.values()]);\n" +
+      "    if (watermark === undefined) throw new Error();",
+    checker: "lane-decided-once",
+  },
+  {
+    name: "lane-decided-at-every-attempt",
+    mistake: "A retry gets the lane of the present watermark, not the recorded one.",
+    file: "src/ingest/stages/claim.ts",
+    find: "input: { ...input, lane }",
+    replace: "input: lane === null ? { ...input, lane } : input",
+    checker: "lane-decided-once",
+  },
+  {
+    name: "complete-in-spite-of-dead-letters",
+    mistake: "Dead-lettered and held records do not hold completeUpTo back.",
+    file: "src/ingest/late/complete-up-to.ts",
+    find: 'const UNSETTLED = ["claimed", "released", "failed", "parked"] as const;',
+    replace: 'const UNSETTLED = ["claimed", "released", "failed"] as const;',
+    checker: "complete-up-to",
+  },
+  {
+    name: "complete-in-spite-of-the-queue",
+    mistake: "Messages that wait in the queue do not hold completeUpTo back.",
+    file: "src/ingest/late/complete-up-to.ts",
+    find: "if (oldest !== null) holders.push(oldest);",
+    replace: "if (oldest === null) holders.length = 0;",
+    checker: "complete-up-to",
+  },
+  {
+    name: "held-copy-removed-before-sent",
+    mistake: "A release removes the only copy of a held message before the queue has it.",
+    file: "src/ingest/late/release.ts",
+    find: "await ledger.reopen(scope, [key]);",
+    replace:
+      "await ledger.reopen(scope, [key]);\n" +
+      "    const gone: HeldNote = { ...released, sent_at: now, message: null, parts: null };\n" +
+      "    await ledger.addNotes(scope, [heldNote(gone, now)]);",
+    checker: "held-not-lost",
+  },
+  {
+    name: "late-queue-believed",
+    mistake: "A record counts as sent to the late queue although the queue refused it.",
+    file: "src/ingest/stages/late.ts",
+    find: 'if (sent.kind === "refused") {',
+    replace: 'if (sent.kind === "refused" && note.sent_at !== null) {',
+    checker: "held-not-lost",
   },
   {
     name: "relay-idle",
@@ -203,26 +309,26 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "dedup-window-short",
     mistake: "A deduplication id is forgotten a millisecond before its five minutes are over.",
     file: "src/broker/model/sqs/queue.ts",
-    find: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS));",
-    replace: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS + 1));",
+    find: "this.dedup.expire(this.time.ago(now, SQS_DEDUP_WINDOW_MS)); // Q5",
+    replace: "this.dedup.expire(epochMs(this.time.ago(now, SQS_DEDUP_WINDOW_MS) + 1));",
     checker: "dedup-window",
   },
   {
     name: "dedup-window-long",
     mistake: "A deduplication id is remembered for a millisecond after its five minutes are over.",
     file: "src/broker/model/sqs/queue.ts",
-    find: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS));",
-    replace: "this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS - 1));",
+    find: "this.dedup.expire(this.time.ago(now, SQS_DEDUP_WINDOW_MS)); // Q5",
+    replace: "this.dedup.expire(epochMs(this.time.ago(now, SQS_DEDUP_WINDOW_MS) - 1));",
     checker: "dedup-window",
   },
   {
     name: "timeout-taken-for-done",
     mistake: "A handler that timed out is committed, without any effects.",
     file: "src/ingest/stages/handle.ts",
-    find: "attempt.close([]);\n        return judge(",
+    find: "void buffer.discard();\n        return judge(",
     replace:
-      'attempt.close([]);\n        if (error instanceof DeadlinePassed) return { kind: "handled", ' +
-      "effects: [], secrets: [] };\n        return judge(",
+      "void buffer.discard();\n        if (error instanceof DeadlinePassed) " +
+      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets: [] };\n        return judge(',
     checker: "effects-once",
   },
   {
@@ -250,5 +356,47 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: "commonFields(input, held, held.fence, held.attempts - 1); // R4",
     replace: "commonFields(input, held, held.fence, held.attempts); // R4",
     checker: "attempts-counted",
+  },
+  {
+    name: "ack-after-failed-sync",
+    mistake: "A store acknowledges commits behind a failed sync, without renewing its log.",
+    file: "src/sim/ports/sim-broker-store.ts",
+    find: "for (const commit of disk.renew()) {",
+    replace: "for (const commit of [] as WrittenCommit[]) {",
+    checker: "no-loss",
+  },
+  {
+    name: "failed-commit-acknowledged",
+    mistake: "The broker answers the requests of a commit although the commit failed.",
+    file: "src/broker/engine/engine.ts",
+    find: "this.#fail(commit, failure.error);",
+    replace:
+      "for (const { operation, result } of commit.answered) operation.resolve(result);\n" +
+      "      this.#fail(commit, failure.error);",
+    checker: "no-loss",
+  },
+  {
+    name: "batch-done-when-sent",
+    mistake: "A job counts as done when its message is sent, before a consumer commits it.",
+    file: "src/produce/jobs.ts",
+    find: 'if (record === undefined) return row?.state === "refused" ? "failed" : "available";',
+    replace: 'if (record === undefined) return row?.state === "sent" ? "completed" : "available";',
+    checker: "batch-complete",
+  },
+  {
+    name: "batch-done-when-dead-lettered",
+    mistake: "A dead-lettered job counts as done, so that its batch is complete without it.",
+    file: "src/produce/jobs.ts",
+    find: 'case "parked":\n      return "failed";',
+    replace: 'case "parked":\n      return "completed";',
+    checker: "batch-complete",
+  },
+  {
+    name: "objects-put-without-condition",
+    mistake: "A put ignores that the key has an object, so that a delayed one replaces a newer.",
+    file: "src/stores/memory/object-writer.ts",
+    find: ": existing === undefined;",
+    replace: ": bytes.length >= 0;",
+    checker: "no-effect-under-older-fence",
   },
 ];

@@ -36,6 +36,8 @@ export interface RecordOptions {
   readonly fail?: string;
   /** The end of paths whose syncs do nothing: code with a sync removed (R4 of record-disk.c). */
   readonly lie?: string;
+  /** Evicts what a failed sync did not write, so many syncs later (R5 of record-disk.c). */
+  readonly evict?: number;
   /** Kills the process at the failure; another one continues on the same files. */
   readonly restart?: boolean;
 }
@@ -55,7 +57,7 @@ export function recordRun(options: RecordOptions): Recording {
 }
 
 function runWorker(
-  { kind, folder, library, lie }: RecordOptions,
+  { kind, folder, library, lie, evict }: RecordOptions,
   args: readonly (string | number)[],
   fail?: string,
 ) {
@@ -68,6 +70,7 @@ function runWorker(
       TIDEGATE_DISK_TRACE: join(folder, "trace"),
       ...(fail !== undefined && { TIDEGATE_DISK_FAIL: fail }),
       ...(lie !== undefined && { TIDEGATE_DISK_LIE: lie }),
+      ...(evict !== undefined && { TIDEGATE_DISK_EVICT: String(evict) }),
     },
     encoding: "utf8",
     timeout: WORKER_MS_MAX,
@@ -99,6 +102,12 @@ export async function cutPower(
     results.push(await cutOnce(recording, join(options.folder, "image"), { at, policy, fraction }));
   }
   return results;
+}
+
+/** The broken promises of the files as the process left them, without a power cut. */
+export async function brokenAfterRun({ kind, root }: Recording): Promise<readonly string[]> {
+  const lines = readFileSync(join(root, "promises"), "utf8").split("\n").slice(0, -1);
+  return brokenPromises(kind, join(root, "data"), lines);
 }
 
 async function cutOnce(

@@ -6,13 +6,21 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requirePart } from "../support/requires.ts";
-import { buildRecorder, type Cut, cutPower, type RecordOptions, recordRun } from "./power-run.ts";
+import {
+  brokenAfterRun,
+  buildRecorder,
+  type Cut,
+  cutPower,
+  type Recording,
+  type RecordOptions,
+  recordRun,
+} from "./power-run.ts";
 import type { StoreKind } from "./promises.ts";
 
 const CUTS = Number(process.env.TIDEGATE_POWER_CUTS ?? 9);
 const OPERATIONS = 60;
 const SEED = 20_261;
-const KINDS: readonly StoreKind[] = ["broker", "blobs", "ledger"];
+const KINDS: readonly StoreKind[] = ["broker", "compact", "blobs", "ledger"];
 
 const { cc } = requirePart("cc");
 let folder: string;
@@ -23,16 +31,19 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-type RunOptions = Pick<RecordOptions, "kind" | "fail" | "lie" | "restart">;
+type RunOptions = Pick<RecordOptions, "kind" | "fail" | "lie" | "evict" | "restart">;
 
-async function cutRun(options: RunOptions, cuts = CUTS): Promise<Cut[]> {
-  const recording = recordRun({
+function recordingOf(options: RunOptions): Recording {
+  return recordRun({
     ...options,
     folder: join(folder, "run"),
     library,
     operations: OPERATIONS,
   });
-  return cutPower(recording, { folder, cuts, seed: SEED });
+}
+
+async function cutRun(options: RunOptions, cuts = CUTS): Promise<Cut[]> {
+  return cutPower(recordingOf(options), { folder, cuts, seed: SEED });
 }
 
 function expectKept(cuts: readonly Cut[]): void {
@@ -52,6 +63,10 @@ const FAILURES: readonly (readonly [StoreKind, string])[] = [
     (call) => ["broker", call] as const,
   ),
   ...["write:12", "write:200", "truncate:2"].map((call) => ["broker", call] as const),
+  ...["sync:20", "sync:21", "sync:22", "sync:23", "sync:24", "sync:25"].map(
+    (call) => ["compact", call] as const,
+  ),
+  ...["rename:2", "rename:3", "write:150"].map((call) => ["compact", call] as const),
   ...["sync:5", "sync:31", "sync:45", "sync:46"].map((call) => ["ledger", call] as const),
   ...["write:40", "write:300"].map((call) => ["ledger", call] as const),
   ...["sync:6", "sync:7", "write:9", "rename:4", "create:5"].map(
@@ -76,6 +91,21 @@ describe.each([
   });
 });
 
+/** How many syncs after the failed one the page cache is evicted: immediately, and under load. */
+describe.each([0, 9])("evicted after %i syncs:", (evict) => {
+  test.each([
+    ["broker", "sync:31"],
+    ["broker", "sync:45"],
+    ["broker", "sync:46"],
+    ["ledger", "sync:31"],
+    ["ledger", "sync:45"],
+  ] as const)("%s, %s fails and nothing acknowledged is lost", async (kind, fail) => {
+    const recording = recordingOf({ kind, fail, evict });
+    expectKept(await cutPower(recording, { folder, cuts: CUTS, seed: SEED }));
+    expect(await brokenAfterRun(recording)).toEqual([]);
+  });
+});
+
 describe("a missing sync is caught:", () => {
   test.each([
     ["the broker's log", { kind: "broker", lie: "-wal" }],
@@ -83,6 +113,7 @@ describe("a missing sync is caught:", () => {
     ["the data folder", { kind: "broker", lie: "/data" }],
     ["the folder of a new data folder", { kind: "broker", lie: "/disk" }],
     ["the renewed log", { kind: "broker", lie: "-wal.new", fail: "sync:31" }],
+    ["the compacted copy", { kind: "compact", lie: ".compact" }],
     ["a blob", { kind: "blobs", lie: "*" }],
     ["the folder of blobs", { kind: "blobs", lie: "/blobs" }],
     ["the ledger's log", { kind: "ledger", lie: "-wal" }],

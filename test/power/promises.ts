@@ -7,7 +7,7 @@ import { createFileBlobStore } from "../../src/stores/files/blob-store.ts";
 import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker/broker-store.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 
-export type StoreKind = "broker" | "blobs" | "ledger";
+export type StoreKind = "broker" | "compact" | "blobs" | "ledger";
 
 /** Few enough that a short run has several checkpoints. */
 export const CHECKPOINT_PAGES = 40;
@@ -31,7 +31,12 @@ export async function brokenPromises(
   }
 }
 
-const JUDGES = { broker: judgeBroker, blobs: judgeBlobs, ledger: judgeLedger };
+const JUDGES = {
+  broker: judgeBroker,
+  compact: judgeBroker,
+  blobs: judgeBlobs,
+  ledger: judgeLedger,
+};
 
 function numbers(lines: readonly string[], word: string): Set<number> {
   const match = lines.filter((line) => line.startsWith(`${word} `));

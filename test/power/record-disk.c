@@ -6,6 +6,9 @@
 //       A failed sync is recorded as such: the disk model then forgets what was not yet synced.
 //   R4. TIDEGATE_DISK_LIE is the end of paths whose syncs succeed and are not recorded, as if the
 //       code had none. "*" stands for files with a name of 32 characters: blobs.
+//   R5. TIDEGATE_DISK_EVICT=n evicts, n syncs after a failed one, the pages that it did not write
+//       from the page cache. The process then reads what the disk has: the bytes of the last sync,
+//       or zeros. Pages that were written again meanwhile stay.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,6 +34,7 @@ static char fail_kind[32];
 static long fail_at = -1;
 static long fail_count;
 static const char *lie;
+static long evict_after = -1;
 
 static ssize_t (*real_write)(int, const void *, size_t);
 
@@ -45,6 +49,8 @@ __attribute__((constructor)) static void begin(void) {
   root_length = strlen(root);
   trace = REAL(open)(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   lie = getenv("TIDEGATE_DISK_LIE");
+  const char *evict = getenv("TIDEGATE_DISK_EVICT");
+  if (evict != NULL) evict_after = atol(evict);
   const char *fail = getenv("TIDEGATE_DISK_FAIL");
   if (fail != NULL) sscanf(fail, "%31[^:]:%ld", fail_kind, &fail_at);
 }
@@ -191,6 +197,78 @@ static int is_lie(const char *path) {
   return length >= end && strcmp(path + length - end, lie) == 0;
 }
 
+#define SYNCED_FILES_MAX 4096
+
+/** The bytes of each file at its last sync (R5). */
+static struct {
+  unsigned long inode;
+  char *bytes;
+  size_t length;
+} synced_files[SYNCED_FILES_MAX];
+static int synced_count;
+
+static int synced_index(unsigned long inode) {
+  int at = 0;
+  while (at < synced_count && synced_files[at].inode != inode) at += 1;
+  if (at == SYNCED_FILES_MAX) abort();
+  if (at == synced_count) synced_files[synced_count++].inode = inode;
+  return at;
+}
+
+#define PAGE_BYTES 4096
+
+/** The file whose sync failed: what the process sees, and what the disk has. */
+static struct {
+  int fd;
+  size_t size;
+  char *seen;
+  char *on_disk;
+} failed_file = {-1, 0, NULL, NULL};
+
+static char *bytes_of(int fd, size_t size) {
+  char *bytes = calloc(1, size + 1);
+  if (bytes == NULL || pread(fd, bytes, size, 0) != (ssize_t)size) abort();
+  return bytes;
+}
+
+/** Remembers the bytes of a file at its sync, or what a failed sync did not write (R5). */
+static void note_sync(int fd, const char *link, int failed) {
+  struct stat info;
+  if (evict_after < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return;
+  int again = REAL(openat)(AT_FDCWD, link, O_RDWR | O_CLOEXEC);
+  if (again < 0) abort();
+  size_t size = info.st_size;
+  int at = synced_index((unsigned long)info.st_ino);
+  if (failed) {
+    size_t kept = synced_files[at].length < size ? synced_files[at].length : size;
+    failed_file.fd = again;
+    failed_file.size = size;
+    failed_file.seen = bytes_of(again, size);
+    failed_file.on_disk = calloc(1, size + 1);
+    if (kept > 0) memcpy(failed_file.on_disk, synced_files[at].bytes, kept);
+    return;
+  }
+  free(synced_files[at].bytes);
+  synced_files[at].bytes = bytes_of(again, size);
+  synced_files[at].length = size;
+  REAL(close)(again);
+}
+
+/** Evicts the pages of the failed sync, once enough other syncs have followed (R5). */
+static void evict_in_time(void) {
+  if (failed_file.fd < 0 || evict_after-- > 0) return;
+  for (size_t at = 0; at < failed_file.size; at += PAGE_BYTES) {
+    size_t rest = failed_file.size - at;
+    size_t length = rest < PAGE_BYTES ? rest : PAGE_BYTES;
+    char now[PAGE_BYTES];
+    if (pread(failed_file.fd, now, length, at) != (ssize_t)length) break; // The file was truncated.
+    if (memcmp(now, failed_file.seen + at, length) != 0) continue;
+    if (REAL(pwrite)(failed_file.fd, failed_file.on_disk + at, length, at) < 0) abort();
+  }
+  REAL(close)(failed_file.fd);
+  failed_file.fd = -1;
+}
+
 static int synced(int fd, int (*run)(int)) {
   if (!is_tracked(fd)) return run(fd);
   pthread_mutex_lock(&lock);
@@ -202,7 +280,11 @@ static int synced(int fd, int (*run)(int)) {
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t length = readlink(link, path, sizeof path - 1);
   path[length < 0 ? 0 : length] = 0;
-  if (!is_lie(path)) record(result == 0 ? 'S' : 'F', inode_of(fd), 0, 0, path, NULL, 0);
+  if (!is_lie(path)) {
+    record(result == 0 ? 'S' : 'F', inode_of(fd), 0, 0, path, NULL, 0);
+    note_sync(fd, link, result != 0);
+    evict_in_time();
+  }
   pthread_mutex_unlock(&lock);
   errno = error;
   return result;

@@ -10,15 +10,19 @@ import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import { createFileBlobStore } from "../../src/stores/files/blob-store.ts";
 import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker/broker-store.ts";
+import { compactBrokerFolder } from "../../src/stores/sqlite/broker/compact-folder.ts";
 import { makeFolder } from "../../src/stores/sqlite/broker/make-folder.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { message } from "../contracts/broker-store.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { bodyOf, CHECKPOINT_PAGES, SCOPE } from "./promises.ts";
 
 const [kind = "", root = "", from = "1", to = "0", onFailure = ""] = process.argv.slice(2);
 const [first, last] = [Number(from), Number(to)];
 const data = join(root, "data");
 const promises = openSync(join(root, "promises"), "a");
+
+const MESSAGES_PER_COMPACTION = 15;
 
 /** Synchronous, so that its place in the trace is after everything it rests on. */
 function promise(line: string): void {
@@ -33,7 +37,7 @@ function failed(seq: number): void {
   }
 }
 
-async function workOnBroker(): Promise<void> {
+async function workOnBroker(from = first, through = last): Promise<void> {
   const store = createSqliteBrokerStore({ folder: data, checkpointPages: CHECKPOINT_PAGES });
   const load = () => {
     for (;;) {
@@ -46,7 +50,7 @@ async function workOnBroker(): Promise<void> {
     }
   };
   load();
-  for (let seq = first; seq <= last; seq += 1) {
+  for (let seq = from; seq <= through; seq += 1) {
     const changes: Change[] = [message(seq, { body: bodyOf(seq) })];
     if (seq % 3 === 0) changes.push({ kind: "delete-message", seq: seq - 2 });
     if (seq % 3 === 0) promise(`may-delete ${seq - 2}`);
@@ -60,6 +64,18 @@ async function workOnBroker(): Promise<void> {
     }
   }
   await store.close();
+}
+
+/** Compacts the folder every few messages, also after a compaction that failed. */
+async function workAndCompact(): Promise<void> {
+  for (let from = first; from <= last; from += MESSAGES_PER_COMPACTION) {
+    await workOnBroker(from, Math.min(last, from + MESSAGES_PER_COMPACTION - 1));
+    try {
+      compactBrokerFolder(data, () => undefined);
+    } catch {
+      // The disk fails once; the folder must be as before.
+    }
+  }
 }
 
 async function workOnBlobs(): Promise<void> {
@@ -101,6 +117,7 @@ async function workOnLedger(): Promise<void> {
     const commit = {
       key,
       owner: "w",
+      input: ANY_INPUT,
       receivedAt: at,
       startedAt: at,
       digest: "d",
@@ -117,7 +134,8 @@ async function workOnLedger(): Promise<void> {
 }
 
 const WORK: Readonly<Record<string, () => Promise<void>>> = {
-  broker: workOnBroker,
+  broker: () => workOnBroker(),
+  compact: workAndCompact,
   blobs: workOnBlobs,
   ledger: workOnLedger,
 };

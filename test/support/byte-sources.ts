@@ -1,5 +1,6 @@
 // Byte sources: in-memory objects that are read in any pieces and record how they were read.
 
+import type { CsvOptions } from "../../src/core/csv-format.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import type { ByteSource, NumberedRow, Row, RowFormat } from "../../src/ports/rows.ts";
 import type { RowLimits } from "../../src/readers/row-limits.ts";
@@ -98,6 +99,7 @@ export interface ReadOptions {
   readonly format?: RowFormat | "auto";
   readonly lengths?: readonly number[];
   readonly limits?: Partial<RowLimits>;
+  readonly csv?: CsvOptions;
 }
 
 export async function readAll(
@@ -105,10 +107,11 @@ export async function readAll(
   options: ReadOptions = {},
 ): Promise<NumberedRow[]> {
   const bytes = typeof content === "string" ? Buffer.from(content) : content;
-  const { name = "object", format = "auto", limits = {}, lengths } = options;
+  const { name = "object", format = "auto", limits = {}, csv = {}, lengths } = options;
   const { signal } = new AbortController();
   const source = sourceOf(bytes, lengths);
-  return collect(createRowReader(systemPorts, limits).read(source, { name, format, signal }));
+  const reader = createRowReader(systemPorts, limits);
+  return collect(reader.read(source, { name, format, csv, signal }));
 }
 
 export async function readValues(

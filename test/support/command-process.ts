@@ -49,6 +49,21 @@ export async function endOf({ printed, ended }: CommandRun) {
   return { code, ...printed };
 }
 
+/** Looks until `holds`; a process that ended will never make it so. */
+export async function untilHolds(
+  run: CommandRun,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> {
+  let exited = false;
+  void run.ended.then(() => {
+    exited = true;
+  });
+  while (!(await holds())) {
+    if (exited) throw new Error(`ended early: ${run.printed.out}${run.printed.err}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
 export interface Commands {
   /** The folder of the test that runs. */
   readonly folder: string;

@@ -29,7 +29,9 @@ export function sinkOf(
 ): Sink {
   const nothing = async () => undefined;
   return {
-    ...{ mode: "idempotent", prepare: nothing, close: nothing },
+    mode: "idempotent",
+    prepare: nothing,
+    close: nothing,
     apply: (effects, _origin, signal) => apply(effects, signal),
   };
 }

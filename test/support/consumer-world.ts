@@ -2,7 +2,7 @@
 // With `bucket`, a bucket of that name tells the queue of its objects.
 
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
-import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
+import { openCloud, type VirtualOpenCloud } from "../../src/cloud/open-cloud.ts";
 import { buildEnvelope } from "../../src/core/events/envelope.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { type Consumer, createConsumer } from "../../src/ingest/running/consumer.ts";
@@ -13,13 +13,16 @@ import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import { systemRandom } from "../../src/platform/system-random.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
+import type { CallLimit } from "../../src/ports/call-limit.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { ObjectSource } from "../../src/ports/object-source.ts";
+import type { QueueSender } from "../../src/ports/queue.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import type { Sink } from "../../src/ports/sink.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";
 import { createRowReader } from "../../src/readers/row-reader.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
+import { callS3 } from "./s3-call.ts";
 
 export type Handler = (
   event: MessageInput<Record<string, unknown>>,
@@ -32,12 +35,15 @@ export interface ConsumerWorldOptions {
   readonly bucket?: string;
   readonly handler?: Handler;
   readonly pipeline?: Partial<Parameters<typeof pipeline>[0]>;
-  readonly ledger?: (cloud: VirtualCloud) => Ledger;
+  readonly ledger?: (cloud: VirtualOpenCloud) => Ledger;
   readonly sink?: Sink | null;
   readonly maxReceiveCount?: number;
+  readonly callLimit?: CallLimit;
+  /** Stands for the queue of `late: { queue }`. */
+  readonly lateQueue?: (cloud: VirtualOpenCloud) => QueueSender;
   readonly drainMs?: number;
   /** Instead of one that merely counts; `logs` and `counts` then stay empty. */
-  readonly telemetry?: (cloud: VirtualCloud) => Telemetry;
+  readonly telemetry?: (cloud: VirtualOpenCloud) => Telemetry;
   /** Stands between the consumer and its queue. */
   readonly wrapQueue?: (queue: Queue) => Queue;
   readonly wrapDeadLetters?: (queue: Queue) => Queue;
@@ -49,10 +55,11 @@ export interface OwnPorts {
   readonly deadLetters?: Queue;
   readonly ledger?: Ledger;
   readonly pipeline?: Pipeline;
+  readonly messagesMax?: number;
 }
 
 export interface ConsumerWorld extends AsyncDisposable {
-  readonly cloud: VirtualCloud;
+  readonly cloud: VirtualOpenCloud;
   readonly ledger: Ledger;
   readonly queue: Queue;
   readonly deadLetters: Queue;
@@ -80,7 +87,7 @@ export async function createConsumerWorld(
   options: ConsumerWorldOptions = {},
 ): Promise<ConsumerWorld> {
   const { queue: name = "work", maxReceiveCount = 100, bucket } = options;
-  const cloud = await startCloud({ memory: true, clock: "virtual" });
+  const cloud = await openCloud({ memory: true, clock: "virtual" });
   const { queue, deadLetters } = await makeQueues(cloud, name, maxReceiveCount);
   if (bucket !== undefined) await makeBucket(cloud, bucket, name);
   const ledger = options.ledger?.(cloud) ?? createMemoryLedger({ clock: cloud.clock });
@@ -100,7 +107,13 @@ export async function createConsumerWorld(
   const site = { options, cloud, ledger, queue, deadLetters, telemetry, pipeline: spec };
   const consumers: Consumer[] = [];
   return {
-    ...{ cloud, ledger, queue, deadLetters, pipeline: spec, logs, counts },
+    cloud,
+    ledger,
+    queue,
+    deadLetters,
+    pipeline: spec,
+    logs,
+    counts,
     consumer(owner = `worker-${consumers.length + 1}`, own = {}) {
       const made = consumerOf(site, owner, own);
       consumers.push(made);
@@ -122,7 +135,7 @@ export async function createConsumerWorld(
 
 interface Site {
   readonly options: ConsumerWorldOptions;
-  readonly cloud: VirtualCloud;
+  readonly cloud: VirtualOpenCloud;
   readonly ledger: Ledger;
   readonly queue: Queue;
   readonly deadLetters: Queue;
@@ -145,25 +158,33 @@ function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
   const hasObjects = options.bucket !== undefined;
   return createConsumer(
     {
-      ...{ clock, random: systemRandom, turn: systemTurn, queue, ledger, renewer, telemetry },
+      clock,
+      random: systemRandom,
+      turn: systemTurn,
+      queue,
+      ledger,
+      renewer,
+      telemetry,
       deadLetters: own.deadLetters ?? deadLetters,
       objects: hasObjects ? (options.wrapObjects?.(cloud.objects) ?? cloud.objects) : null,
       rows: hasObjects ? createRowReader(systemPorts) : null,
       sink: options.sink ?? null,
+      ...(options.callLimit && { callLimit: options.callLimit }),
+      ...(options.lateQueue && { lateQueue: options.lateQueue(cloud) }),
     },
     {
-      ...{ pipeline: spec, owner, runId: "run-1" },
+      pipeline: spec,
+      owner,
+      runId: "run-1",
+      messagesMax: own.messagesMax,
       ...(options.drainMs !== undefined && { drainMs: durationMs(options.drainMs) }),
     },
   );
 }
 
 function sendersOf({ cloud, queue, options: { bucket } }: Site) {
-  const http = async (method: string, key: string, body?: string | Uint8Array) => {
-    const url = `${cloud.endpoint}/${bucket}/${key}`;
-    const answer = await fetch(url, { method, ...(body !== undefined && { body: body as never }) });
-    if (!answer.ok) throw new Error(`${method} ${key}: ${answer.status} ${await answer.text()}`);
-  };
+  const http = (method: string, key: string, body?: string | Uint8Array) =>
+    callS3(cloud.http, method, `${bucket}/${key}`, body);
   return {
     async send(key: string, payload: Record<string, unknown> = {}, group?: string) {
       const input = { source: "test.unit.world", dedupeKey: key, eventTime: cloud.clock.now() };
@@ -177,7 +198,7 @@ function sendersOf({ cloud, queue, options: { bucket } }: Site) {
   };
 }
 
-function timeOf(cloud: VirtualCloud) {
+function timeOf(cloud: VirtualOpenCloud) {
   const settle = async () => {
     for (let at = 0; at < TURNS; at += 1) {
       await new Promise<void>((resolve) => systemTurn.afterTurn(resolve));
@@ -195,19 +216,19 @@ function timeOf(cloud: VirtualCloud) {
   };
 }
 
-async function makeBucket(cloud: VirtualCloud, bucket: string, queue: string): Promise<void> {
+async function makeBucket(cloud: VirtualOpenCloud, bucket: string, queue: string): Promise<void> {
   const { account, region } = cloud.broker;
   const arn = `arn:aws:sqs:${region}:${account}:${queue}`;
-  const target = `<QueueConfiguration><Queue>${arn}</Queue><Event>s3:ObjectCreated:*</Event>`;
+  const events = "<Event>s3:ObjectCreated:*</Event><Event>s3:ObjectRemoved:*</Event>";
+  const target = `<QueueConfiguration><Queue>${arn}</Queue>${events}`;
   const notification = `<NotificationConfiguration>${target}</QueueConfiguration></NotificationConfiguration>`;
   const steps = { [bucket]: "", [`${bucket}?notification`]: notification };
   for (const [path, body] of Object.entries(steps)) {
-    const answer = await fetch(`${cloud.endpoint}/${path}`, { method: "PUT", body });
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    await callS3(cloud.http, "PUT", path, body);
   }
 }
 
-async function makeQueues(cloud: VirtualCloud, name: string, maxReceiveCount: number) {
+async function makeQueues(cloud: VirtualOpenCloud, name: string, maxReceiveCount: number) {
   const fifo = name.endsWith(".fifo");
   const base: Record<string, string> = fifo ? { FifoQueue: "true" } : {};
   const dead = fifo ? name.replace(".fifo", "-dead.fifo") : `${name}-dead`;

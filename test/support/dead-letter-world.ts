@@ -64,9 +64,3 @@ export function listIn(
   const ports = { clock: cloud.clock, ledger, ...(peek === "peek" && { queue: deadLetters }) };
   return inTime(world, listDeadLetters(ports, { scope: SCOPE, filter }));
 }
-
-export async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const all: T[] = [];
-  for await (const item of items) all.push(item);
-  return all;
-}

@@ -7,7 +7,7 @@
 
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { startCloud, type VirtualCloud } from "../../src/api/cloud.ts";
+import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
 import { eventually } from "./eventually.ts";
 
 export const ACCOUNT = "000000000000";

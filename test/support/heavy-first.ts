@@ -17,9 +17,18 @@ export const HEAVY: readonly string[] = [
   "test/contracts/interleavings.dynamodb.test.ts",
   "test/docs/tutorial.test.ts",
   "test/integration/pipeline-everywhere.test.ts",
+  "test/integration/foreign-servers.test.ts",
+  "test/integration/terraform-end-to-end.test.ts",
+  "test/integration/iam-calls.test.ts",
+  "test/integration/checkov.test.ts",
   "test/crash/ingest-zombie.test.ts",
   "test/pack/pack.test.ts",
+  "test/integration/task.test.ts",
+  "test/integration/dispatch.test.ts",
+  "test/integration/bad-adapters.test.ts",
   "test/crash/crash-flaws.test.ts",
+  "test/integration/jobs-commands.test.ts",
+  "test/integration/downloads.test.ts",
 ];
 
 /** The heavy files in the order of the list, then the others in their given order. */

@@ -19,11 +19,17 @@ interface Sleeper {
 export class ManualClock implements Clock {
   #wall: EpochMs;
   #monotonic = durationMs(0);
+  /** Whether its leaps are believed. A clock of the operating system's kind is not virtual. */
+  readonly virtual: boolean;
   readonly #sleepAdvances: boolean;
   readonly #sleepers = new Set<Sleeper>();
 
-  constructor(wall: number = START, options: { readonly sleepAdvances?: boolean } = {}) {
+  constructor(
+    wall: number = START,
+    options: { readonly sleepAdvances?: boolean; readonly virtual?: boolean } = {},
+  ) {
     this.#wall = epochMs(wall);
+    this.virtual = options.virtual ?? false;
     this.#sleepAdvances = options.sleepAdvances ?? false;
   }
 
@@ -76,7 +82,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** A manual clock for code that sleeps by itself: a sleep moves the clock and returns. */
+/** A virtual clock for code that sleeps by itself: a sleep moves the clock and returns. */
 export function createManualClock(start: EpochMs): ManualClock {
-  return new ManualClock(start, { sleepAdvances: true });
+  return new ManualClock(start, { sleepAdvances: true, virtual: true });
 }

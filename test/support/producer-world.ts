@@ -1,8 +1,9 @@
 // Producer world: an embedded queue with virtual time, an outbox in memory, and a target that fails
 // on request.
 
+import type { Broker } from "../../src/broker/engine/broker.ts";
 import { createBrokerQueue } from "../../src/cloud/broker-queue.ts";
-import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
+import { openCloud, type VirtualOpenCloud } from "../../src/cloud/open-cloud.ts";
 import { TidegateError } from "../../src/core/errors.ts";
 import type { EnvelopeInput } from "../../src/core/events/envelope.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
@@ -20,7 +21,7 @@ export type Interference = (
 ) => Promise<readonly SendOutcome[]>;
 
 export interface ProducerWorld extends AsyncDisposable {
-  readonly cloud: VirtualCloud;
+  readonly cloud: VirtualOpenCloud;
   readonly outbox: Outbox;
   readonly counts: Map<string, number>;
   readonly calls: (readonly OutgoingMessage[])[];
@@ -28,7 +29,7 @@ export interface ProducerWorld extends AsyncDisposable {
   readonly ports: {
     readonly target: QueueSender;
     readonly outbox: Outbox;
-    readonly clock: VirtualCloud["clock"];
+    readonly clock: VirtualOpenCloud["clock"];
     readonly random: typeof systemRandom;
     readonly turn: typeof systemTurn;
     readonly telemetry: Telemetry;
@@ -41,7 +42,7 @@ export async function createProducerWorld(
   queue = "orders.fifo",
   options: { readonly outbox?: Outbox; readonly messageBytesMax?: number } = {},
 ): Promise<ProducerWorld> {
-  const cloud = await startCloud({ memory: true, clock: "virtual" });
+  const cloud = await openCloud({ memory: true, clock: "virtual" });
   const attributes: Record<string, string> = queue.endsWith(".fifo") ? { FifoQueue: "true" } : {};
   await cloud.broker.submit("createQueue", { name: queue, attributes, tags: {} });
   const outbox = options.outbox ?? createMemoryOutbox({ clock: cloud.clock });
@@ -66,7 +67,11 @@ export async function createProducerWorld(
   };
   const ports = { target, outbox, clock: cloud.clock, random: systemRandom, turn: systemTurn };
   const world: ProducerWorld = {
-    ...{ cloud, outbox, counts, calls, ports: { ...ports, telemetry } },
+    cloud,
+    outbox,
+    counts,
+    calls,
+    ports: { ...ports, telemetry },
     interfere: (messages, send) => send(messages),
     messages: () => peekAll(cloud, queue),
     [Symbol.asyncDispose]: () => cloud.close(),
@@ -77,7 +82,7 @@ export async function createProducerWorld(
 const PEEK_PAGE = 1_000;
 
 /** Everything on a queue, without receiving it. */
-export async function peekAll(cloud: VirtualCloud, queue: string) {
+export async function peekAll(cloud: { readonly broker: Broker }, queue: string) {
   const messages: { body: Record<string, unknown>; groupId: string | null }[] = [];
   let afterSeq = -1;
   for (;;) {

@@ -8,7 +8,15 @@
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "vitest";
 
-export type Part = "aws-cli" | "boto3" | "cc" | "chromium" | "java" | "postgres" | "promtool";
+export type Part =
+  | "aws-cli"
+  | "boto3"
+  | "cc"
+  | "chromium"
+  | "java"
+  | "postgres"
+  | "promtool"
+  | "terraform";
 
 /** How to find a part: the commands to try, and the output that identifies it. */
 export interface Probe {
@@ -75,6 +83,12 @@ export function probes(env: Readonly<Record<string, string | undefined>>): Recor
       args: ["--version"],
       answer: /^promtool, version \d/,
       advice: "install Prometheus (Debian: prometheus), or set TIDEGATE_PROMTOOL to its promtool",
+    },
+    terraform: {
+      commands: [...chosen("TIDEGATE_TERRAFORM"), "terraform", "tofu", "/usr/local/bin/terraform"],
+      args: ["version"],
+      answer: /(Terraform|OpenTofu) v1\.\d/,
+      advice: "install Terraform or OpenTofu 1.5 or later, or set TIDEGATE_TERRAFORM to its path",
     },
   };
 }

@@ -7,14 +7,15 @@ import { request as httpRequest } from "node:http";
 import { S3 } from "@aws-sdk/client-s3";
 import { SQS } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll } from "vitest";
-import { type CloudOptions, startCloud, type VirtualCloud } from "../../src/api/cloud.ts";
+import type { CloudOptions } from "../../src/cloud/cloud-options.ts";
+import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
 
 export const REGION = "us-east-1";
 export const ACCOUNT = "000000000000";
 export const ETAG_OF_NOTHING = "d41d8cd98f00b204e9800998ecf8427e";
 const CREDENTIALS = { accessKeyId: "test", secretAccessKey: "test" };
 
-export interface RawAnswer {
+export interface RawS3Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly body: string;
@@ -45,7 +46,7 @@ export interface Buckets {
   /** Receives and deletes all messages of a queue, and returns their JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests read messages field by field.
   drain(queue: EventQueue): Promise<any[]>;
-  raw(method: string, path: string, request?: RawRequest): Promise<RawAnswer>;
+  raw(method: string, path: string, request?: RawRequest): Promise<RawS3Answer>;
 }
 
 export function createS3Client(endpoint: string): S3 {
@@ -124,7 +125,7 @@ export function sendRaw(
   method: string,
   path: string,
   { body = "", headers = {} }: RawRequest = {},
-): Promise<RawAnswer> {
+): Promise<RawS3Answer> {
   const { hostname, port } = new URL(endpoint);
   const length = { "content-length": String(Buffer.byteLength(body)) };
   return new Promise((resolve, reject) => {
@@ -154,7 +155,7 @@ export interface S3Failure {
 }
 
 /** The SDK's error for a refused call; throws if the call was not refused. */
-export async function failureOf(call: Promise<unknown>): Promise<S3Failure> {
+export async function s3FailureOf(call: Promise<unknown>): Promise<S3Failure> {
   const [outcome] = await Promise.allSettled([call]);
   if (outcome.status === "fulfilled") throw new Error("the call was not refused");
   const { name, message, $metadata, ...fields } = outcome.reason;
@@ -163,7 +164,7 @@ export async function failureOf(call: Promise<unknown>): Promise<S3Failure> {
 }
 
 /** The bytes of a GetObject as text. */
-export async function textOf(answer: Promise<{ Body?: unknown }>): Promise<string> {
+export async function bodyTextOf(answer: Promise<{ Body?: unknown }>): Promise<string> {
   const { Body } = await answer;
   return (Body as { transformToString(): Promise<string> }).transformToString();
 }

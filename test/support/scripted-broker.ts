@@ -116,6 +116,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
     account: ACCOUNT,
     region: "us-east-1",
     healthy: script.healthy ?? true,
+    clockLeap: null,
     faults: new FaultPlan(),
     async submit<K extends OperationName>(name: K, input: OperationInput<K>) {
       asked.push({ name, input });

@@ -31,7 +31,8 @@ export interface ShellOptions {
 export function startShell({ folder, env, prelude }: ShellOptions): ShellSession {
   const mark = randomUUID();
   const bash = spawn("bash", ["--norc", "--noprofile", "-s"], {
-    ...{ cwd: folder, env },
+    cwd: folder,
+    env,
     stdio: ["pipe", "pipe", "inherit"],
   });
   const closed = once(bash, "close");

@@ -16,7 +16,8 @@ import {
   ReceiveMessageCommand,
   SQSClient,
 } from "@aws-sdk/client-sqs";
-import { type CloudOptions, startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
+import type { CloudOptions } from "../../src/cloud/cloud-options.ts";
+import { startCloud, type VirtualCloud } from "../../src/cloud/start-cloud.ts";
 
 export const TOPIC_PREFIX = "arn:aws:sns:us-east-1:000000000000:";
 export const QUEUE_PREFIX = "arn:aws:sqs:us-east-1:000000000000:";
@@ -128,7 +129,7 @@ async function readRefusal(call: Promise<unknown>): Promise<Refusal> {
   return { code, status: error.$metadata.httpStatusCode, message: error.message };
 }
 
-export interface Endpoint extends AsyncDisposable {
+export interface HttpEndpoint extends AsyncDisposable {
   readonly url: string;
   readonly requests: { readonly headers: IncomingHttpHeaders; readonly body: string }[];
   /** The status of the next responses. */
@@ -136,8 +137,8 @@ export interface Endpoint extends AsyncDisposable {
 }
 
 /** An http endpoint on this machine that records its requests. */
-export async function openEndpoint(): Promise<Endpoint> {
-  const requests: Endpoint["requests"] = [];
+export async function openEndpoint(): Promise<HttpEndpoint> {
+  const requests: HttpEndpoint["requests"] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -148,7 +149,7 @@ export async function openEndpoint(): Promise<Endpoint> {
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
-  const endpoint: Endpoint = {
+  const endpoint: HttpEndpoint = {
     url: `http://127.0.0.1:${port}/hook`,
     requests,
     status: 200,

@@ -164,7 +164,14 @@ export function memoryObjects(objects: Readonly<Record<string, string | OpenedOb
       }
       const range = async (start: number, end: number) => bytes.slice(start, end);
       const opened = { size: bytes.length, stream, range };
-      return { kind: "opened", bytes: opened, etag: null, lastModified: null };
+      return {
+        kind: "opened",
+        bytes: opened,
+        etag: null,
+        lastModified: null,
+        metadata: {},
+        tags: async () => ({}),
+      };
     },
   };
   return source;

@@ -73,12 +73,12 @@ export async function createTopicWorld(options: WorldOptions = {}): Promise<Topi
   const watched = watchStore(inner);
   let broker: Broker | null = null;
   const turn = () => new Promise<void>((resolve) => systemTurn.afterTurn(resolve));
-  const settled = async () => {
+  const idle = async () => {
     await turn();
     await broker?.idle();
     await turn();
   };
-  const clock = createVirtualClock({ startAt: options.clock?.now() ?? START, settled });
+  const clock = createVirtualClock({ startAt: options.clock?.now() ?? START, idle });
   const posts: HttpPost[] = [];
   const { endpoint = () => 200, signer = readableSigner } = options;
   broker = await createBroker(

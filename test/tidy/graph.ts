@@ -54,11 +54,11 @@ export function checkDeadFiles(
     }));
 }
 
-/** The files that `text`, such as package.json, names; files of dist/ as their sources. */
+/** The files that `text`, such as package.json, names; files of both builds as their sources. */
 export function entriesNamedIn(text: string): string[] {
   const named = text.match(/[\w./-]+\.(ts|mjs|js)\b/g) ?? [];
   return named.map((path) =>
-    path.replace(/^\.\//, "").replace(/^dist\/(.*)\.js$/, (_, stem) => `src/${stem}.ts`),
+    path.replace(/^\.\//, "").replace(/^dist\/(?:cjs\/)?(.*)\.js$/, (_, stem) => `src/${stem}.ts`),
   );
 }
 

@@ -26,6 +26,14 @@ test('"is no X" is refused, "is no longer" is not', () => {
   expect(inCode("// It is no longer than that, and no more than four.")).toEqual([]);
 });
 
+test('"leave" is refused for permission, not for departure', () => {
+  expect(inCode("// A policy gives leave to deliver.")).toEqual([
+    '1 "gives leave": write permission',
+  ]);
+  expect(inCode("// Topics deliver without leave.")).toHaveLength(1);
+  expect(inCode("// Messages leave the queue; leave it to the caller.")).toEqual([]);
+});
+
 test("variables and parameters have nouns as names", () => {
   expect(inCode("const told = 1;")).toHaveLength(1);
   expect(inCode("function f(known: string) {}")).toHaveLength(1);

@@ -62,6 +62,10 @@ export const BANNED_WORDS: readonly BannedWord[] = [
   word("under way", "in progress, in flight"),
   word("by chance|of chance|chance", "random, probability"),
   word("servants", "services"),
+  word(
+    "(?:gives?|gave|given|grants?|granted|asks?|asked|without|by|has|have|had) leave",
+    "permission",
+  ),
 ];
 
 /** P3 */

@@ -45,8 +45,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: [],
   },
   "ingest/policy": { imports: ["core"], packages: [] },
+  // Documents about runs: pure renderings of recorded facts.
+  lineage: { imports: ["core"], packages: [] },
   ingest: { imports: [...RECORDS, "ingest/policy"], packages: [] },
   produce: { imports: RECORDS, packages: [] },
+  // Plans, policies and Terraform texts, pure; `run` reads and writes files and asks AWS.
+  infra: { imports: SEAMS, packages: [] },
   readers: {
     imports: RECORDS,
     // Parsers and decompressors only; nothing that opens a file or a socket.
@@ -67,6 +71,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "stores/dynamodb": { imports: RECORDS, packages: ["@aws-sdk/client-dynamodb"], machine: true },
   "sinks/table": { imports: RECORDS, packages: ["node:sqlite", "pg"], machine: true },
   "sinks/function": { imports: RECORDS, packages: [] },
+  "sinks/objects": { imports: RECORDS, packages: [] },
+  // Rules and parsers of the doctor; run/doctor reads files and queues for it.
+  doctor: { imports: SEAMS, packages: ["acorn", "node:module"] },
   telemetry: { imports: RECORDS, packages: ["pino", "@opentelemetry/api"], machine: true },
   // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library.
   run: { imports: ["*"], packages: ["*"], machine: true },
@@ -85,6 +92,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "node:crypto",
       "node:http",
       "node:https",
+      "node:v8",
       "node:fs",
       "node:path",
       "node:dns",
@@ -93,6 +101,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       // Finds out which handler reads the clock during `tidegate prove`.
       "node:async_hooks",
       "node:module",
+      // Ends a decoder that never returns.
+      "node:vm",
     ],
     machine: true,
   },
@@ -102,10 +112,32 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     machine: true,
   },
   sim: {
-    imports: [...RECORDS, ...BROKER, ...INGEST, "produce", ...EMBEDDED_STORES],
+    imports: [
+      ...RECORDS,
+      ...BROKER,
+      ...INGEST,
+      "produce",
+      ...EMBEDDED_STORES,
+      "sinks/function",
+      "sinks/objects",
+    ],
     // Both ends of a queue in process: the same adapter as in `tidegate dev`.
     files: ["src/cloud/broker-queue.ts"],
     packages: ["fast-check"],
+  },
+  // Other ways to be started than a long-running process: Lambda, and one task per message.
+  adapters: {
+    imports: [...RECORDS, ...INGEST, "platform", "readers", "telemetry", "run"],
+    packages: [
+      "@aws-sdk/client-ecs",
+      "node:child_process",
+      "node:fs",
+      "node:os",
+      "node:path",
+      "node:stream",
+      "node:url",
+    ],
+    machine: true,
   },
   testkit: {
     imports: [

@@ -24,6 +24,8 @@ export interface Import {
   readonly specifier: string;
   /** True if the import does not exist at run time. */
   readonly typeOnly: boolean;
+  /** True for `import(...)`, which loads the file when the call runs. */
+  readonly dynamic: boolean;
   readonly line: number;
 }
 
@@ -102,18 +104,19 @@ function importsOf(
   const imports: Import[] = module.staticImports.map(({ moduleRequest, entries, start }) => ({
     specifier: moduleRequest.value,
     typeOnly: entries.length > 0 && entries.every((entry) => entry.isType),
+    dynamic: false,
     line: lineOf(start),
   }));
   for (const { entries, start } of module.staticExports) {
     const from = entries.find((entry) => entry.moduleRequest)?.moduleRequest;
     if (!from) continue;
     const typeOnly = entries.every((entry) => entry.isType);
-    imports.push({ specifier: from.value, typeOnly, line: lineOf(start) });
+    imports.push({ specifier: from.value, typeOnly, dynamic: false, line: lineOf(start) });
   }
   for (const { moduleRequest, start } of module.dynamicImports) {
     const written = text.slice(moduleRequest.start, moduleRequest.end);
     const specifier = /^["'`](.*)["'`]$/s.exec(written)?.[1] ?? written;
-    imports.push({ specifier, typeOnly: false, line: lineOf(start) });
+    imports.push({ specifier, typeOnly: false, dynamic: true, line: lineOf(start) });
   }
   return imports;
 }

@@ -24,3 +24,13 @@ test("re-exports, overloads and names that are not exported do not count", () =>
     messages({ "src/a.ts": one, "src/b.ts": two, "src/c.ts": "function helper() {}" }),
   ).toEqual([]);
 });
+
+test("tests may not export a type or function of the same name, but may share those of sources", () => {
+  const one = "export interface Item {}\nexport function read() {}\nexport const T0 = 1;";
+  expect(messages({ "src/a.ts": one, "test/a.ts": one })).toEqual([]);
+  expect(messages({ "test/model/reference.ts": one, "test/a.ts": one })).toEqual([]);
+  expect(messages({ "test/a.ts": one, "test/support/b.ts": one })).toEqual([
+    'test/support/b.ts "Item" is also exported by test/a.ts: give one of them its own name',
+    'test/support/b.ts "read" is also exported by test/a.ts: give one of them its own name',
+  ]);
+});

@@ -7,6 +7,7 @@ import { durationMs } from "../../src/core/units.ts";
 import { decodeDelivery } from "../../src/ingest/stages/decode.ts";
 import type { Delivery } from "../../src/ports/queue-receiver.ts";
 import { type ConsumerWorld, createConsumerWorld } from "../support/consumer-world.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 
 const LEASE_MS = durationMs(30_000);
 
@@ -20,7 +21,7 @@ async function crash(world: ConsumerWorld): Promise<void> {
   const lease = { owner: "crashed", leaseMs: LEASE_MS };
   const [claim] = await world.ledger.claim(
     scope,
-    [{ key, receivedAt: world.cloud.clock.now() }],
+    [{ key, input: ANY_INPUT, receivedAt: world.cloud.clock.now() }],
     lease,
   );
   if (claim?.kind !== "claimed") throw new Error(`it is ${claim?.kind}`);

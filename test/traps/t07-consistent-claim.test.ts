@@ -3,6 +3,7 @@ import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createManualClock } from "../support/manual-clock.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { createFakeDynamo } from "../support/traps/fake-dynamo.ts";
 import { claimOne, commitOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
@@ -26,14 +27,18 @@ test("T7: on DynamoDB a fresh claim reads nothing, and other reads are consisten
   dynamo.requests.length = 0;
   const key = asRecordKey("a");
   const lease = { owner: "w", leaseMs: seconds(30) };
-  await ledger.claim(SCOPE, [{ key, receivedAt: clock.now() }], lease);
+  await ledger.claim(SCOPE, [{ key, input: ANY_INPUT, receivedAt: clock.now() }], lease);
   expect(dynamo.requests.map(({ action }) => action)).toEqual(["PutItem"]);
   expect(dynamo.requests[0]?.body).toMatchObject({
     ConditionExpression: "attribute_not_exists(pk)",
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   });
   const object = { bucket: "b", key: "k", sequencer: "01" };
-  await ledger.claim(SCOPE, [{ key: asRecordKey("b"), receivedAt: clock.now(), object }], lease);
+  await ledger.claim(
+    SCOPE,
+    [{ key: asRecordKey("b"), input: ANY_INPUT, receivedAt: clock.now(), object }],
+    lease,
+  );
   await ledger.show(SCOPE, key);
   const reads = dynamo.requests.filter(({ action }) => action === "GetItem");
   expect(reads).toHaveLength(2);
@@ -47,7 +52,7 @@ test("T7: on DynamoDB a rejected write is answered without a read", async () => 
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
   const ledger = await createDynamoLedger({ clock, random }, { ...where, migrate: false });
-  const request = { key: asRecordKey("a"), receivedAt: clock.now() };
+  const request = { key: asRecordKey("a"), input: ANY_INPUT, receivedAt: clock.now() };
   const lease = { owner: "w", leaseMs: seconds(30) };
   await ledger.claim(SCOPE, [request], lease);
   dynamo.requests.length = 0;
@@ -63,7 +68,7 @@ test("a write that the SDK repeats after a lost response recognises itself and c
   const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
   const ledger = await createDynamoLedger({ clock, random }, { ...where, migrate: false });
   dynamo.loseNextReply();
-  const request = { key: asRecordKey("a"), receivedAt: clock.now() };
+  const request = { key: asRecordKey("a"), input: ANY_INPUT, receivedAt: clock.now() };
   const lease = { owner: "w", leaseMs: seconds(30) };
   expect(await ledger.claim(SCOPE, [request], lease)).toMatchObject([
     { kind: "claimed", attempt: 1 },

@@ -11,6 +11,7 @@ import { createProducer } from "../../src/produce/producer.ts";
 import { createSweeper } from "../../src/produce/sweeper.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { createProducerWorld, event } from "../support/producer-world.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 
 const scope = { pipeline: "download", generation: 0 };
 const { source } = event("a");
@@ -21,7 +22,7 @@ async function createStuckJob() {
   const ledger = createMemoryLedger({ clock: world.cloud.clock });
   await createProducer(world.ports, { groups: perEntity(() => "g") }).send(event("a"));
   const claim = async (owner: string) => {
-    const request = { key, receivedAt: world.cloud.clock.now() };
+    const request = { key, input: ANY_INPUT, receivedAt: world.cloud.clock.now() };
     const [result] = await ledger.claim(scope, [request], { owner, leaseMs: seconds(30) });
     return result;
   };

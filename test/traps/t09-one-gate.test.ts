@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { claimOne, onEveryLedger, SCOPE, T0 } from "../support/traps/ledgers.ts";
 
 onEveryLedger("T9: looking and taking are one step", (fresh) => {
@@ -13,7 +14,7 @@ onEveryLedger("T9: looking and taking are one step", (fresh) => {
 
   test("of many direct commits at once exactly one is accepted", async () => {
     const { ledger } = fresh();
-    const times = { receivedAt: T0, startedAt: T0 };
+    const times = { input: ANY_INPUT, receivedAt: T0, startedAt: T0 };
     const commit = { key: asRecordKey("a"), owner: "w", ...times, digest: "d" };
     const results = await Promise.all(
       Array.from({ length: 20 }, () => ledger.commitDirect(SCOPE, [commit])),

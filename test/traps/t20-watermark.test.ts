@@ -4,6 +4,7 @@ import {
   IDLE_MS,
   laneOf,
   observe,
+  polled,
   startWatermark,
   type WatermarkState,
   windowClosed,
@@ -51,11 +52,21 @@ test("T20: a source that is behind is not late because another is ahead", () => 
 
 test("T20: an idle source does not hold the watermark back forever", () => {
   const silence = IDLE_MS / minutes(1);
-  const { state } = run([
+  const steps = [
     { partition: "gone", time: -60, now: 0 },
     { partition: "here", time: silence, now: silence },
+  ];
+  const drained = polled(startWatermark(LATENESS), { now: at(0), drained: true });
+  expect(run(steps, drained).state.watermark).toBe(at(silence - 10));
+});
+
+test("T20: a source whose messages may still wait in the queue is not idle", () => {
+  const silence = (2 * IDLE_MS) / minutes(1);
+  const { state } = run([
+    { partition: "waiting", time: -60, now: 0 },
+    { partition: "here", time: silence, now: silence },
   ]);
-  expect(state.watermark).toBe(at(silence - 10));
+  expect(state.watermark).toBe(at(-70));
 });
 
 test("T20: one clock that is a year ahead makes no record late", () => {

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { days, durationMs, seconds } from "../../src/core/units.ts";
-import { queueFindings, receivesLeast } from "../../src/ingest/policy/queue-check.ts";
+import { receivesLeast } from "../../src/doctor/rules/dead-letter-rules.ts";
+import { startFindings } from "../../src/doctor/start-check.ts";
 import { DEFAULTS } from "../../src/ingest/spec/define-pipeline.ts";
 import { createConsumerWorld } from "../support/consumer-world.ts";
 import { claimOne, failOne, fenceIn, onEveryLedger } from "../support/traps/ledgers.ts";
@@ -11,7 +12,7 @@ function findings(maxReceiveCount: number, type: "standard" | "fifo" = "standard
   const suffix = type === "fifo" ? ".fifo" : "";
   const facts = { visibilityMs: seconds(60), waitMs: seconds(20), redrive: null };
   const dead = { ...facts, arn: `${ARN}-dead${suffix}`, retentionMs: days(14) };
-  return queueFindings({
+  return startFindings({
     queue: {
       ...facts,
       name: `orders${suffix}`,
@@ -53,13 +54,13 @@ test.each([5, 7, 10, 14, 24])(
 );
 
 test("T27: a queue that would move a message before its last attempt is an error", () => {
-  expect(findings(5)[0]?.severity).toBe("error");
-  expect(findings(10)[0]?.severity).toBe("warn");
+  expect(findings(5)[0]?.rule.severity).toBe("error");
+  expect(findings(10)[0]?.rule.severity).toBe("warning");
   expect(findings(25)).toEqual([]);
 });
 
 test("T27: a FIFO queue must not move the record its group waits behind", () => {
-  expect(findings(25, "fifo").map(({ id }) => id)).toEqual(["receives-break-order"]);
+  expect(findings(25, "fifo").map(({ rule }) => rule.name)).toEqual(["receives-break-order"]);
   expect(findings(1_000, "fifo")).toEqual([]);
 });
 

@@ -33,7 +33,7 @@ test.each([
   ["retry", { deadLettered: 1, retried: 2, dropped: 0 }, 1],
 ] as const)(
   "T28: with %s, a missing object is reported as missing",
-  async (how, counts, letters) => {
+  async (how, counts, deadLetters) => {
     const { world, read } = await worldOf(how);
     await using _ = world;
     await world.put("gone.txt", "one");
@@ -42,9 +42,9 @@ test.each([
     await consumer.start();
     await world.pass(20_000);
     expect(consumer.snapshot()).toMatchObject(counts);
-    expect([await world.depth(), await world.depth(world.deadLetters)]).toEqual([0, letters]);
+    expect([await world.depth(), await world.depth(world.deadLetters)]).toEqual([0, deadLetters]);
     expect(read).toEqual([]);
-    if (letters > 0)
+    if (deadLetters > 0)
       expect(await dossierOf(world)).toMatchObject({ error_class: "missing-object" });
   },
 );

@@ -2,11 +2,15 @@
 // pipelines are also valid.
 
 import {
+  type EnvelopeEventFacts,
   type JsonObject,
   type MessageInput,
+  type ObjectEventFacts,
   type ObjectInput,
+  type OwnMessageInput,
   type Pipeline,
   pipeline,
+  type RemovedInput,
   tables,
 } from "tidegate";
 import { expectTypeOf, test } from "vitest";
@@ -102,6 +106,27 @@ test("tables() types the rows that a handler upserts and deletes", () => {
   });
 });
 
+test("a handler sees removals only with onRemoved: handle, and cannot read them", () => {
+  pipeline({
+    name: "p",
+    source: bucket,
+    onRemoved: "handle",
+    handler(file) {
+      expectTypeOf(file).toEqualTypeOf<ObjectInput<JsonObject> | RemovedInput>();
+      if (file.kind !== "removed") return;
+      expectTypeOf(file).toEqualTypeOf<RemovedInput>();
+      // @ts-expect-error A removed object has no rows.
+      void file.rows;
+    },
+  });
+  pipeline({
+    name: "p",
+    source: bucket,
+    onRemoved: "ignore",
+    handler: (file) => void expectTypeOf(file.kind).extract<"removed">().toBeNever(),
+  });
+});
+
 test("misspelt options are errors", () => {
   const handler = () => {};
   // @ts-expect-error It is `retry`.
@@ -125,5 +150,39 @@ test("concurrency.key gets the same event as the handler", () => {
       },
     },
     handler: () => {},
+  });
+});
+
+test("eventTime and partition get the facts of their source", () => {
+  pipeline({
+    name: "p",
+    source: bucket,
+    eventTime: async (event) => {
+      expectTypeOf(event).toEqualTypeOf<ObjectEventFacts>();
+      return (await event.metadata()).day ?? (await event.tags()).day;
+    },
+    partition: ({ object }) => object.key,
+    handler: () => undefined,
+  });
+  pipeline({
+    name: "p",
+    source: { queue: "q" },
+    eventTime: (event) => {
+      expectTypeOf(event).toEqualTypeOf<EnvelopeEventFacts>();
+      return event.envelope.event_time;
+    },
+    partition: ({ message }) => message.group,
+    late: { queue: "slow" },
+    handler: () => undefined,
+  });
+  pipeline({
+    name: "p",
+    source: { queue: "q", schema: z.object({ id: z.string() }), key: (body) => body.id },
+    partition: (event) => {
+      expectTypeOf(event).toEqualTypeOf<OwnMessageInput<{ id: string }>>();
+      return event.body.id;
+    },
+    late: "hold",
+    handler: () => undefined,
   });
 });

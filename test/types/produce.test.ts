@@ -4,11 +4,14 @@ import { SQSClient } from "@aws-sdk/client-sqs";
 import { createSqsQueue } from "tidegate/aws/sqs";
 import { startCloud } from "tidegate/cloud";
 import {
+  type BatchReport,
+  createBatches,
   createJobRegistry,
   createProducer,
   createRelay,
   createSweeper,
   type Job,
+  type OwnMessage,
   PRODUCER_METRICS,
   perEntity,
   type SendResult,
@@ -33,10 +36,16 @@ test("producers, relays, sweepers and registries need no clock, random numbers o
     { owner: "me", groups: perEntity(({ payload }) => String(payload.id)) },
   );
   expectTypeOf(producer.send).returns.resolves.toEqualTypeOf<SendResult>();
-  expectTypeOf(producer.send).parameter(0).toExtend<{ eventTime: number | string }>();
+  type Sendable = Parameters<typeof producer.send>[0];
+  expectTypeOf<Exclude<Sendable, OwnMessage>>().toExtend<{ eventTime: number | string }>();
+  expectTypeOf<{ key: string; body: { FileID: string } }>().toExtend<Sendable>();
+  const groups = () => "all";
+  const batches = createBatches({ outbox, target, ledger }, { scope, groups });
+  expectTypeOf(batches.register).parameter(0).toBeString();
   createRelay({ outbox, target }, { intervalMs: 1_000 });
   createSweeper({ outbox, target, ledger }, { scope, stuckAfterMs: 3_600_000 });
   const registry = createJobRegistry({ outbox, ledger }, { target: "q", scope });
+  expectTypeOf(registry.batch).returns.resolves.toEqualTypeOf<BatchReport | undefined>();
   expectTypeOf(registry.find).returns.resolves.toEqualTypeOf<Job | undefined>();
 });
 
@@ -50,7 +59,7 @@ test("the result of a send tells sent from already sent", () => {
   expectTypeOf(show).returns.toEqualTypeOf<string | number>();
 });
 
-test("what a producer cannot work without is required", () => {
+test("ports that a producer needs are required", () => {
   // @ts-expect-error The target is missing.
   void (() => createProducer({ outbox: createMemoryOutbox() }));
   // @ts-expect-error A sweeper needs the scope of the consuming pipeline.

@@ -14,7 +14,7 @@ test("a test pipeline is disposable, and takes objects and messages", async () =
   await t.send({ body: "{}" });
   await t.idle();
   expectTypeOf(t.rows).returns.items.toExtend<
-    Readonly<Record<string, string | number | boolean | null>>
+    Readonly<Record<string, string | number | bigint | boolean | Uint8Array | null>>
   >();
   expectTypeOf(t.effects()).toEqualTypeOf<unknown[]>();
   expectTypeOf(await t.deadLetters({ class: "schema" })).toEqualTypeOf<DeadLetter[]>();
@@ -22,7 +22,7 @@ test("a test pipeline is disposable, and takes objects and messages", async () =
   expectTypeOf(t.cloud.endpoint).toEqualTypeOf<string>();
 });
 
-test("what cannot be sent is an error", () => {
+test("an invalid test message is a type error", () => {
   type Test = Awaited<ReturnType<typeof startTestPipeline>>;
   // @ts-expect-error A message has a payload or a body.
   void ((t: Test) => t.send({ dedupeKey: "1" }));

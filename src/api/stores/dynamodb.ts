@@ -6,8 +6,10 @@ import * as ledger from "../../stores/dynamodb/ledger.ts";
 import * as outbox from "../../stores/dynamodb/outbox.ts";
 import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../system-defaults.ts";
 
+/** Options of `createDynamoLedger`; clock and random have defaults. */
 export type DynamoLedgerOptions = PlainOptions<ledger.DynamoLedgerOptions> &
   Pick<SystemPorts, "clock" | "random">;
+/** Options of `createDynamoOutbox`; clock and random have defaults. */
 export type DynamoOutboxOptions = PlainOptions<outbox.DynamoOutboxOptions> &
   Pick<SystemPorts, "clock" | "random">;
 

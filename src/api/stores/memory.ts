@@ -8,8 +8,10 @@ import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../syst
 
 export { createMemoryObjects } from "../../stores/memory/objects.ts";
 
+/** Options of `createMemoryLedger`; all have defaults. */
 export type MemoryLedgerOptions = PlainOptions<Pick<ledger.MemoryLedgerOptions, "retentionMs">> &
   Pick<SystemPorts, "clock">;
+/** Options of `createMemoryOutbox`; all have defaults. */
 export type MemoryOutboxOptions = PlainOptions<outbox.MemoryOutboxOptions> &
   Pick<SystemPorts, "clock">;
 

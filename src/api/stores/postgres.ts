@@ -6,8 +6,10 @@ import * as ledger from "../../stores/postgres/ledger.ts";
 import * as outbox from "../../stores/postgres/outbox.ts";
 import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../system-defaults.ts";
 
+/** Options of `createPostgresLedger`; the clock has a default. */
 export type PostgresLedgerOptions = PlainOptions<ledger.PostgresLedgerOptions> &
   Pick<SystemPorts, "clock">;
+/** Options of `createPostgresOutbox`; the clock has a default. */
 export type PostgresOutboxOptions = PlainOptions<outbox.PostgresOutboxOptions> &
   Pick<SystemPorts, "clock">;
 

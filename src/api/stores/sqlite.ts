@@ -6,8 +6,10 @@ import * as ledger from "../../stores/sqlite/ledger/ledger.ts";
 import * as outbox from "../../stores/sqlite/ledger/outbox.ts";
 import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../system-defaults.ts";
 
+/** Options of `createSqliteLedger`; clock and turn have defaults. */
 export type SqliteLedgerOptions = PlainOptions<Omit<ledger.SqliteLedgerOptions, "tailLimits">> &
   Pick<SystemPorts, "clock" | "turn">;
+/** Options of `createSqliteOutbox`; the clock has a default. */
 export type SqliteOutboxOptions = PlainOptions<outbox.SqliteOutboxOptions> &
   Pick<SystemPorts, "clock">;
 

@@ -10,6 +10,7 @@
 import {
   GetObjectCommand,
   type GetObjectCommandOutput,
+  GetObjectTaggingCommand,
   HeadObjectCommand,
   type HeadObjectCommandOutput,
   type S3Client,
@@ -18,8 +19,8 @@ import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, epochMs, seconds } from "../../core/units.ts";
 import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
-import type { SdkError } from "../faults.ts";
 import { withDeadline } from "../request-deadline.ts";
+import type { SdkError } from "../sdk-errors.ts";
 
 /** How long S3 may take to start a response, and to send its next chunk. */
 const ANSWER_MS_MAX: DurationMs = seconds(30);
@@ -65,7 +66,8 @@ export function createS3ObjectSource(options: { readonly client: S3Client }): Ob
         head.LastModified === undefined ? null : epochMs(head.LastModified.getTime());
       const size = head.ContentLength ?? null;
       const bytes = bytesOf(client, pin, pinnedOf(pin, etag), size, signal); // P1
-      return { kind: "opened", bytes, etag, lastModified };
+      const tags = () => tagsOf(client, pin, signal);
+      return { kind: "opened", bytes, etag, lastModified, metadata: head.Metadata ?? {}, tags };
     },
   };
 }
@@ -77,6 +79,22 @@ function pinnedOf({ bucket, key, versionId }: ObjectPin, etag: string | null): P
     ...(versionId !== null && { VersionId: versionId }),
     ...(etag !== null && { IfMatch: `"${etag}"` }),
   };
+}
+
+async function tagsOf(
+  client: S3Client,
+  pin: ObjectPin,
+  signal: AbortSignal,
+): Promise<Record<string, string>> {
+  const { Bucket, Key, VersionId } = pinnedOf(pin, null);
+  const command = new GetObjectTaggingCommand({ Bucket, Key, ...(VersionId && { VersionId }) });
+  const ask = (abortSignal: AbortSignal) => client.send(command, { abortSignal });
+  try {
+    const { TagSet = [] } = await withDeadline(ask, ANSWER_MS_MAX, signal);
+    return Object.fromEntries(TagSet.map(({ Key: name = "", Value = "" }) => [name, Value]));
+  } catch (error) {
+    throw objectFault(error, pin, signal);
+  }
 }
 
 function bytesOf(

@@ -7,6 +7,7 @@ import type { TopicPublisher } from "../../ports/topic.ts";
 import { asked } from "../request-deadline.ts";
 import { sendEntry, sendOutcomes } from "../send-batch.ts";
 
+/** Names a topic by its ARN, which is not looked up. */
 export interface SnsTopicOptions {
   readonly client: SNSClient;
   readonly topicArn: string;

@@ -9,6 +9,7 @@ import { createSqsQueue } from "./sqs-queue.ts";
 
 const QUEUE_NAME = /^[\w-]{1,80}(?:\.fifo)?$/;
 
+/** Names a queue to look up. */
 export interface OpenSqsQueueOptions {
   readonly client: SQSClient;
   /** URL, name or ARN; the client looks up names and ARNs. */

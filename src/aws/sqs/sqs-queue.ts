@@ -28,10 +28,11 @@ import { QUEUE_FACT_ATTRIBUTES, queueFactsOf } from "../../core/queue-facts.ts";
 import { type DurationMs, durationMs, epochMs, seconds } from "../../core/units.ts";
 import type { OutgoingMessage } from "../../ports/queue.ts";
 import type { Delivery, Queue, QueueReceiver } from "../../ports/queue-receiver.ts";
-import { queueFault, settlementResults } from "../faults.ts";
 import { asked, REQUEST_MS_MAX, withDeadline } from "../request-deadline.ts";
+import { queueFault, settlementResults } from "../sdk-errors.ts";
 import { sendEntry, sendOutcomes, textAttribute } from "../send-batch.ts";
 
+/** Names a queue by its URL, which is not looked up. */
 export interface SqsQueueOptions {
   readonly client: SQSClient;
   readonly queueUrl: string;

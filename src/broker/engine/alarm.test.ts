@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { turns } from "../../../test/support/broker/engine-bench.ts";
+import { engineTurns } from "../../../test/support/broker/engine-bench.ts";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { epochMs } from "../../core/units.ts";
 import { Alarm } from "./alarm.ts";
@@ -11,7 +11,7 @@ function createAlarm() {
   const set = (at: number) => alarm.setFor(epochMs(at), clock.now());
   const pass = async (spanMs: number) => {
     clock.advance(spanMs);
-    await turns(1);
+    await engineTurns(1);
   };
   return { clock, rings, alarm, set, pass };
 }
@@ -64,7 +64,7 @@ test("an alarm cleared in the instant it wakes up does not ring, and can be set 
   clock.advance(100); // It has woken up, but its callback has not run yet.
   alarm.clear();
   set(300);
-  await turns(1);
+  await engineTurns(1);
   expect(rings).toEqual([]);
   alarm.clear();
   expect(clock.sleepers).toBe(0);

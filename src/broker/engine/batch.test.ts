@@ -23,7 +23,8 @@ for (const cacheBytes of [0, 10_000]) {
     const store = createMemoryBrokerStore();
     await store.commit([put(1, "on disk")]);
     const random = createSeededRandom(1);
-    const batch = new Batch(epochMs(5), store, new ContentCache(cacheBytes, 1), random);
+    const ports = { store, random, space: undefined };
+    const batch = new Batch(epochMs(5), ports, new ContentCache(cacheBytes, 1));
     return { store, batch };
   };
 
@@ -52,7 +53,8 @@ for (const cacheBytes of [0, 10_000]) {
 
 test("changes are kept in the order in which they were emitted", async () => {
   const store = createMemoryBrokerStore();
-  const batch = new Batch(epochMs(5), store, new ContentCache(0, 1), createSeededRandom(1));
+  const ports = { store, random: createSeededRandom(1), space: undefined };
+  const batch = new Batch(epochMs(5), ports, new ContentCache(0, 1));
   batch.emit(put(1, "a"));
   batch.emit({ kind: "delete-message", seq: 1 });
   batch.emit({ kind: "set-sequence", seq: 1 });

@@ -2,6 +2,7 @@
 //   B1. Content that a change of this batch adds is readable immediately, whether or not the store
 //       has it yet and however small the cache is.
 //   B2. The batch reports which message the disk has damaged (set-aside.ts).
+//   B3. The batch is full once it has read and written TEXT_MAX, however few operations it has.
 
 import { InvariantError } from "../../core/assert.ts";
 import type { Change, MessageContent } from "../../core/broker-change.ts";
@@ -9,9 +10,20 @@ import { isCorruption } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import type { Random } from "../../ports/random.ts";
+import type { ReplySpace } from "../../ports/reply-space.ts";
 import type { ModelStep } from "../model/step.ts";
 import type { ContentCache } from "./content-cache.ts";
 import { ObjectOverlay } from "./object-overlay.ts";
+
+/** UTF-16 units of bodies. */
+const TEXT_MAX = 8 * 1_024 * 1_024;
+
+/** What a batch needs of the world. */
+export interface BatchPorts {
+  readonly store: BrokerStore;
+  readonly random: Random;
+  readonly space: ReplySpace | undefined;
+}
 
 export class Batch implements ModelStep {
   readonly now: EpochMs;
@@ -22,13 +34,24 @@ export class Batch implements ModelStep {
   readonly #store: BrokerStore;
   readonly #cache: ContentCache;
   readonly #random: Random;
+  readonly #space: ReplySpace | undefined;
+  #units = 0;
 
-  constructor(now: EpochMs, store: BrokerStore, cache: ContentCache, random: Random) {
+  constructor(now: EpochMs, { store, random, space }: BatchPorts, cache: ContentCache) {
     this.now = now;
     this.#store = store;
     this.#cache = cache;
     this.#random = random;
+    this.#space = space;
     this.objects = new ObjectOverlay(store.objects);
+  }
+
+  get isFull(): boolean {
+    return this.#units >= TEXT_MAX; // B3
+  }
+
+  get mayDeliver(): boolean {
+    return !this.isFull && this.#space?.isFull !== true;
   }
 
   newId(): string {
@@ -39,6 +62,7 @@ export class Batch implements ModelStep {
     switch (change.kind) {
       case "put-message":
         this.#cache.put(change.head.seq, change.content);
+        this.#units += change.content.body.length;
         break;
       case "move-message": {
         const content = moved(this.read(change.from), change);
@@ -60,6 +84,7 @@ export class Batch implements ModelStep {
   read(seq: number): MessageContent {
     const content = this.#cache.get(seq) ?? this.#stored(seq) ?? this.#pending(seq);
     if (content === undefined) throw new InvariantError(`message ${seq} has no content`);
+    this.#units += content.body.length;
     return content;
   }
 

@@ -1,5 +1,6 @@
 // Broker: the interface of the engine.
 
+import type { ClockLeap } from "../../core/store-clock.ts";
 import type { FaultPlan } from "../model/fault-plan.ts";
 import type { OperationInput, OperationName, OperationResult } from "../model/operations.ts";
 
@@ -9,6 +10,8 @@ export interface Broker {
   readonly region: string;
   /** False while the store fails; every operation is then rejected. */
   readonly healthy: boolean;
+  /** A leap of the system clock by which nothing expires, because it is not confirmed. */
+  readonly clockLeap: ClockLeap | null;
   /** The injected faults, in memory only. */
   readonly faults: FaultPlan;
   /**

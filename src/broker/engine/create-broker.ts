@@ -13,7 +13,8 @@ import type {
   OperationResult,
 } from "../model/operations.ts";
 import type { Broker } from "./broker.ts";
-import { Engine, type EnginePorts } from "./engine.ts";
+import { Engine } from "./engine.ts";
+import type { EnginePorts } from "./engine-ports.ts";
 import { HttpDelivery } from "./http-delivery.ts";
 import { NotificationSigner } from "./notification-signer.ts";
 import type { AnyResult, PendingOperation } from "./pending-operation.ts";
@@ -32,6 +33,8 @@ export interface BrokerOptions {
   readonly account: string;
   readonly region: string;
   readonly contentCacheBytesMax?: number;
+  /** Believes the system clock, however far it is ahead of the store. Default: false. */
+  readonly acceptClock?: boolean;
   /** Whether queue policies decide which topics may deliver to queues. Default: false. */
   readonly enforcePolicies?: boolean;
 }
@@ -44,7 +47,8 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
   const cacheBytesMax = options.contentCacheBytesMax ?? CONTENT_CACHE_BYTES_MAX;
   const faults = new FaultPlan();
   const identity = { account, region, secret, enforcePolicies, faults };
-  const engine = new Engine(ports, identity, cacheBytesMax);
+  const { acceptClock: acceptLeaps } = options;
+  const engine = new Engine(ports, identity, { cacheBytesMax, acceptLeaps });
   const run: Broker["submit"] = (name, input, signal) =>
     new Promise((resolve, reject) => {
       // The engine answers every operation with a result of its own type.
@@ -63,6 +67,9 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
     faults,
     get healthy() {
       return engine.healthy;
+    },
+    get clockLeap() {
+      return engine.clockLeap;
     },
     submit: (name, input, signal) => {
       // Everything but these two goes straight to the engine: this is the hot path.

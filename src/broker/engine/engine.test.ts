@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, test, vi } from "vitest";
-import { EngineBench, turns, watch } from "../../../test/support/broker/engine-bench.ts";
+import { EngineBench, engineTurns, watch } from "../../../test/support/broker/engine-bench.ts";
 import { arn, entry, inGroup, receiveInput } from "../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
@@ -35,7 +35,7 @@ test("requests of one turn share one commit; later requests share the next (W4)"
   const commit = await bench.store.heldCommit();
   expect(commit.changes.filter(({ kind }) => kind === "put-message")).toHaveLength(50);
   const late = bench.send("q", entry("late"));
-  await turns();
+  await engineTurns();
   expect(bench.store.held).toHaveLength(0); // Nothing runs while a commit is in flight.
   const before = bench.store.commits.length;
   await commit.pass();
@@ -104,7 +104,7 @@ test("a failed commit rejects its operations and all long polls (W3)", async () 
   const look = watch(bench.ok("findQueue", { queue: "q" }));
   const hopeful = watch(bench.poll("q", 20_000));
   (await bench.store.heldCommit()).break();
-  await turns();
+  await engineTurns();
   expect([poll.state, send.state, look.state, hopeful.state]).toEqual(Array(4).fill("rejected"));
 });
 
@@ -116,7 +116,7 @@ test("after a failed commit the state is reloaded from the store (W3)", async ()
   const lost = watch(bench.send("q", entry("lost")));
   const received = watch(bench.receive("q"));
   (await bench.store.heldCommit()).break();
-  await turns();
+  await engineTurns();
   expect([lost.state, received.state]).toEqual(["rejected", "rejected"]);
   bench.store.holding = false;
   bench.clock.advance(250);
@@ -132,7 +132,7 @@ test("a failed store is tried again after a pause, whatever the traffic", async 
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
   (await bench.store.heldCommit()).break();
-  await turns();
+  await engineTurns();
   expect(lost.state).toBe("rejected");
   bench.store.holding = false;
   const loads = bench.store.loads;
@@ -153,7 +153,7 @@ test("the broker is unhealthy from a failure of the store until the state is rel
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
   (await bench.store.heldCommit()).break();
-  await turns();
+  await engineTurns();
   expect([lost.state, bench.broker.healthy]).toEqual(["rejected", false]);
   bench.store.holding = false;
   await bench.pass(250);
@@ -167,17 +167,17 @@ test("a failed store is tried again without requests, at growing intervals (W3)"
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
   (await bench.store.heldCommit()).break();
-  await turns();
+  await engineTurns();
   expect(lost.state).toBe("rejected");
   const attempts: number[] = [];
   const start = bench.clock.now();
   while (attempts.length < 8) {
     bench.clock.advance(50);
-    await turns();
+    await engineTurns();
     if (bench.store.held.length === 0) continue;
     attempts.push(bench.clock.now() - start);
     (await bench.store.heldCommit()).break();
-    await turns();
+    await engineTurns();
   }
   expect(attempts).toEqual([250, 750, 1_750, 3_750, 7_750, 15_750, 23_750, 31_750]);
   bench.store.holding = false;
@@ -267,11 +267,11 @@ test("closing waits for accepted operations", async () => {
   const send = bench.send("q", entry("a"));
   const commit = await bench.store.heldCommit();
   const closed = watch(bench.broker.close());
-  await turns();
+  await engineTurns();
   expect([closed.state, bench.store.closed]).toEqual(["pending", false]);
   await commit.pass();
   await send;
-  await turns();
+  await engineTurns();
   expect([closed.state, bench.store.closed]).toEqual(["resolved", true]);
 });
 
@@ -282,11 +282,11 @@ test("a second close resolves with the first, not before it", async () => {
   const send = bench.send("q", entry("a"));
   const commit = await bench.store.heldCommit();
   const closes = [watch(bench.broker.close()), watch(bench.broker.close())];
-  await turns();
+  await engineTurns();
   expect(closes.map(({ state }) => state)).toEqual(["pending", "pending"]);
   await commit.pass();
   await send;
-  await turns();
+  await engineTurns();
   expect(closes.map(({ state }) => state)).toEqual(["resolved", "resolved"]);
   expect(bench.store.closed).toBe(true);
 });
@@ -304,7 +304,7 @@ test("idle does not wait for long polls, but for everything else", async () => {
   expect(idle.state).toBe("pending");
   await commit.pass();
   await send;
-  await turns();
+  await engineTurns();
   expect(idle.state).toBe("resolved");
 });
 

@@ -4,9 +4,9 @@
 //   W1. An answer goes out only after everything it depends on is durable, reads included: no
 //       caller learns of a message that a crash could still undo.
 //   W2. All changes of an operation are in one commit, completely or not at all.
-//   W3. When a commit fails, every request in it is rejected, and the state in memory is discarded,
-//       because it contains changes that the store does not have. The engine reloads it from the
-//       store after a pause, even without a request: move tasks and housekeeping send none.
+//   W3. When a commit fails, its requests are rejected (those that free space may run again, W10).
+//       The state in memory has changes that the store does not have, so it is discarded and
+//       reloaded after a pause, even without a request: move tasks and housekeeping send none.
 //   W4. While a commit is in flight, new requests are collected for the next batch. That batch may
 //       run, and its commit may start, before the previous commit has ended (in-flight-commits.ts).
 //       The state is then ahead of the store, so W1 delays even the answers of reads.
@@ -21,80 +21,63 @@
 //   W9. An operation that throws rejects its whole batch, without a pause, because the store works.
 //       A message that the disk has damaged is skipped from then on (set-aside.ts). A damaged
 //       object rejects only the operations that need it (run-step.ts).
+//  W10. While the disk is full, operations that need space are rejected, and those that free some
+//       run (admission.ts). Move tasks and replays pause.
+//  W11. A batch holds a limited amount of text: an operation that finds it full waits for the next
+//       batch. While clients do not read their replies, receives wait, and long polls get nothing
+//       (ports/reply-space.ts).
 
 import { assert } from "../../core/assert.ts";
 import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { succeed } from "../../core/result.ts";
-import { addMs, durationMs, type EpochMs } from "../../core/units.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { Random } from "../../ports/random.ts";
-import type { Turn } from "../../ports/turn.ts";
+import type { ClockLeap } from "../../core/store-clock.ts";
+import { addMs, type EpochMs } from "../../core/units.ts";
 import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import { runHousekeeping, sweepGarbage } from "../model/housekeeping.ts";
 import { nextPendingHttpAt } from "../model/sns/pending-http.ts";
 import { runReplays } from "../model/sns/replay.ts";
 import { answerLongPolls } from "../model/sqs/answer-long-polls.ts";
-import { nextMoveAt, runMoveTasks } from "../model/sqs/move-tasks/move-task.ts";
+import { runMoveTasks } from "../model/sqs/move-tasks/move-task.ts";
 import { Alarm } from "./alarm.ts";
 import { Batch } from "./batch.ts";
+import { BrokerTime } from "./broker-time.ts";
 import { ContentCache } from "./content-cache.ts";
+import type { EngineOptions, EnginePorts } from "./engine-ports.ts";
 import { HousekeepingSchedule } from "./housekeeping-schedule.ts";
 import { type InFlightCommit, InFlightCommits } from "./in-flight-commits.ts";
-import { ModelTime } from "./model-time.ts";
-import type { AnsweredOperation, PendingOperation } from "./pending-operation.ts";
+import { LONG_REPLIES, LongPolls } from "./long-polls.ts";
+import { nextWork } from "./next-work.ts";
+import type { AnsweredOperation, FailedBatch, PendingOperation } from "./pending-operation.ts";
 import { recover } from "./recovery.ts";
 import { runStep } from "./run-step.ts";
 import { LISTING_OPERATIONS } from "./s3-steps.ts";
+import { SequenceReserve } from "./sequence-reserve.ts";
 import { isStoreDown, SetAside } from "./set-aside.ts";
+import { Admission } from "./space/admission.ts";
+import { StoreRetry } from "./store-retry.ts";
 
 const OPERATIONS_PER_BATCH_MAX = 1_000;
-/** How many message numbers are reserved at a time (W5). */
-const SEQUENCE_BLOCK = 4_096;
-/** The shortest pause before a failed store is tried again, however many requests arrive. */
-const STORE_RETRY_MS = 250;
-/** The pauses double up to this, because each attempt reads the whole store. */
-const STORE_RETRY_MS_MAX = 8_000;
-
-export interface EnginePorts {
-  readonly store: BrokerStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly turn: Turn;
-  /** Receives failures that belong to no request, such as those of a move task. */
-  readonly onError?: ((error: unknown) => void) | undefined;
-}
-
-interface LongPoll {
-  readonly operation: PendingOperation;
-  readonly onAbort: () => void;
-}
-
-/** The operations to reject, and the state they ran on; null if there was none. */
-interface FailedBatch {
-  readonly state: BrokerState | null;
-  readonly operations: readonly PendingOperation[];
-  readonly answered: readonly AnsweredOperation[];
-}
 
 export class Engine {
   readonly #ports: EnginePorts;
   readonly #identity: BrokerIdentity;
   readonly #cacheBytesMax: number;
-  readonly #time: ModelTime;
+  readonly #time: BrokerTime;
   readonly #alarm: Alarm;
-  readonly #longPolls = new Map<number, LongPoll>();
+  readonly #longPolls = new LongPolls();
   readonly #idleWaiters: (() => void)[] = [];
   readonly #setAside: SetAside;
   readonly #housekeeping: HousekeepingSchedule;
   readonly #inFlight = new InFlightCommits((commit, failure) => this.#complete(commit, failure));
+  readonly #admission: Admission;
+  readonly #storeRetry: StoreRetry;
+  readonly #numbers = new SequenceReserve();
   #inbox: PendingOperation[] = [];
+  /** Operations with long replies that wait until there is space for them (W11). */
+  readonly #heldBack: PendingOperation[] = [];
   #state: BrokerState | null = null;
   #cache: ContentCache;
-  #reservedThrough = 0;
-  #storeFailedAt = Number.NEGATIVE_INFINITY;
-  #retryMs = STORE_RETRY_MS;
   #scheduled = false;
   #recovering = false;
   #alarmed = false;
@@ -103,34 +86,42 @@ export class Engine {
   onOutgoing: (dueAt: EpochMs | null, now: EpochMs) => void = () => {};
   #closing: Promise<void> | null = null;
 
-  constructor(ports: EnginePorts, identity: BrokerIdentity, cacheBytesMax: number) {
+  constructor(ports: EnginePorts, identity: BrokerIdentity, options: EngineOptions) {
     this.#ports = ports;
     this.#identity = identity;
-    this.#cacheBytesMax = cacheBytesMax;
-    this.#cache = new ContentCache(cacheBytesMax, 1);
+    this.#cacheBytesMax = options.cacheBytesMax;
+    this.#cache = new ContentCache(options.cacheBytesMax, 1);
     this.#setAside = new SetAside(ports.store);
-    this.#time = new ModelTime(ports.clock);
-    this.#housekeeping = new HousekeepingSchedule(this.#time.now());
+    this.#storeRetry = new StoreRetry(ports.clock);
+    this.#time = new BrokerTime(ports.clock, options, ports.onError);
+    this.#housekeeping = new HousekeepingSchedule(ports.clock.now());
+    this.#admission = new Admission(ports.store.space, {
+      onRegained: (waiting) => this.#continueWith(waiting),
+      onRefused: () => this.#resolveIdle(),
+    });
     this.#alarm = new Alarm(ports.clock, () => {
       this.#alarmed = true;
       this.#schedule();
     });
+    if (ports.replySpace !== undefined) ports.replySpace.onSpace = () => this.#resumeHeldBack();
   }
 
   /** Loads the state from the store. Everything else waits for it. */
   async open(): Promise<void> {
-    const now = this.#time.now();
-    const { store } = this.#ports;
-    const { state, fresh, latest } = recover(store, this.#identity, now, this.#setAside);
-    this.#time.continueFrom(latest);
+    const { store, clock } = this.#ports;
+    const how = { identity: this.#identity, time: this.#time.running, now: clock.now() };
+    const { state, fresh, history } = recover(store, how, this.#setAside);
+    const now = this.#time.continueFrom(history);
     const value = JSON.stringify(state.identity.secret);
     const document = { collection: "broker", key: "secret", value };
+    const changes: Change[] = fresh ? [{ kind: "put-document", document }] : [];
+    this.#time.addTo(changes, now);
     // Even an empty commit shows that the store can be written to.
-    await store.commit(fresh ? [{ kind: "put-document", document }] : []);
+    await store.commit(changes);
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
-    this.#reservedThrough = state.sequence;
+    this.#numbers.continueFrom(state.sequence);
     this.#state = state;
-    this.#housekeeping.reset();
+    this.#housekeeping.reset(now);
     this.#alarmed = true; // Continues move tasks and garbage collection of an earlier run.
     this.#schedule();
   }
@@ -159,9 +150,16 @@ export class Engine {
     this.#closed = true;
     this.#alarm.clear();
     this.#endLongPolls();
+    this.#resumeHeldBack();
     await this.idle();
     this.#endLongPolls(); // Those that were still in the inbox and began to wait since.
+    if (this.#state !== null) await this.#time.saveTo(this.#ports.store);
     await this.#ports.store.close();
+  }
+
+  /** A leap of the system clock that is not confirmed; nothing expires by it. */
+  get clockLeap(): ClockLeap | null {
+    return this.#time.leap();
   }
 
   /** False from a failure of the store until the state is reloaded. */
@@ -170,11 +168,20 @@ export class Engine {
   }
 
   #endLongPolls(): void {
-    for (const id of [...this.#longPolls.keys()]) this.#endLongPoll(id);
+    for (const id of this.#longPolls.ids) this.#endLongPoll(id);
   }
 
   #isIdle(): boolean {
-    return !this.#scheduled && !this.#recovering && this.#inFlight.count === 0;
+    if (this.#scheduled || this.#recovering || this.#admission.looking) return false;
+    return this.#inFlight.count === 0;
+  }
+
+  /** Runs operations that waited for space, and the work that paused (W10). */
+  #continueWith(waiting: readonly PendingOperation[]): void {
+    this.#alarmed = !this.#closed;
+    for (const operation of waiting) this.submit(operation);
+    this.#schedule();
+    this.#resolveIdle();
   }
 
   #resolveIdle(): void {
@@ -200,26 +207,37 @@ export class Engine {
 
   #run(): void {
     if (this.#state !== null) this.#runBatch(this.#state);
-    else if (this.#storeFailedRecently()) this.#rejectAll();
+    else if (this.#storeRetry.failedRecently()) this.#rejectAll();
     else void this.#recover();
   }
 
   #runBatch(state: BrokerState): void {
-    const operations = this.#inbox.splice(0, OPERATIONS_PER_BATCH_MAX);
+    const admitted = this.#admission.admit(this.#inbox.splice(0, OPERATIONS_PER_BATCH_MAX));
+    let operations = admitted;
     this.#alarmed = false;
     const answered: AnsweredOperation[] = [];
     const { store, random } = this.#ports;
-    const batch = new Batch(this.#time.now(), store, this.#cache, random);
+    const space = this.#closed ? undefined : this.#ports.replySpace;
+    const batch = new Batch(this.#time.now(), { store, random, space }, this.#cache);
     try {
-      for (const [index, operation] of operations.entries()) {
-        if (batch.objects.touched && LISTING_OPERATIONS.has(operation.name)) {
-          this.#inbox.unshift(...operations.splice(index)); // W6
+      for (const [index, operation] of admitted.entries()) {
+        const { objects, isFull } = batch;
+        if (isFull || (objects.touched && LISTING_OPERATIONS.has(operation.name))) {
+          const rest = admitted.slice(index);
+          operations = operations.filter((each) => !rest.includes(each));
+          this.#inbox.unshift(...rest); // W6, W11
           break;
+        }
+        if (!batch.mayDeliver && LONG_REPLIES.has(operation.name)) {
+          operations = operations.filter((each) => each !== operation);
+          this.#heldBack.push(operation); // W11
+          continue;
         }
         this.#runOperation(state, batch, operation, answered);
       }
       this.#runBackgroundWork(state, batch, answered);
       this.#housekeeping.noteChanges(batch.changes);
+      this.#time.addTo(batch.changes, batch.now);
     } catch (error) {
       this.#fail({ state, operations, answered }, error);
       if (!isStoreDown(error)) this.#continueWithout(batch.damaged);
@@ -239,16 +257,18 @@ export class Engine {
     this.#schedule();
   }
 
+  #resumeHeldBack(): void {
+    this.#inbox.unshift(...this.#heldBack.splice(0));
+    this.#alarmed = true; // For long polls.
+    this.#schedule();
+  }
+
   /** Reloads on the next request, or immediately if a damaged message must be skipped (W9). */
   #continueWithout(damaged: number | null): void {
-    this.#storeFailedAt = Number.NEGATIVE_INFINITY;
+    this.#storeRetry.allowNow();
     if (damaged === null) return;
     this.#setAside.add(damaged);
     this.#alarmed = true;
-  }
-
-  #storeFailedRecently(): boolean {
-    return this.#ports.clock.monotonic() - this.#storeFailedAt < STORE_RETRY_MS;
   }
 
   /** Does not count as a failure: under steady traffic the pause would start over forever. */
@@ -281,7 +301,8 @@ export class Engine {
     if (failure !== null) {
       this.#fail(commit, failure.error);
     } else if (this.#state === commit.state) {
-      this.#retryMs = STORE_RETRY_MS;
+      this.#storeRetry.noteCommit();
+      this.#admission.noteCommit(null);
       this.#setAlarm(commit.state, commit.now);
     }
     // Starts the next commit before the answers are written (W7). Only if this commit took at least
@@ -311,42 +332,29 @@ export class Engine {
       return;
     }
     const id = result.waiting;
-    const onAbort = () => this.#endLongPoll(id);
-    this.#longPolls.set(id, { operation, onAbort });
-    operation.signal?.addEventListener("abort", onAbort, { once: true });
-  }
-
-  /** Removes a long poll and its listener: the signal may live much longer than the poll. */
-  #takeLongPoll(id: number): PendingOperation | undefined {
-    const poll = this.#longPolls.get(id);
-    if (poll === undefined) return undefined;
-    this.#longPolls.delete(id);
-    poll.operation.signal?.removeEventListener("abort", poll.onAbort);
-    return poll.operation;
+    this.#longPolls.add(id, operation, () => this.#endLongPoll(id));
   }
 
   /** Work without a request: move tasks, replays, garbage, housekeeping, answers to long polls. */
   #runBackgroundWork(state: BrokerState, batch: Batch, answered: AnsweredOperation[]): void {
-    runMoveTasks(state, batch);
-    runReplays(state, batch);
+    if (!this.#admission.full) {
+      runMoveTasks(state, batch);
+      runReplays(state, batch);
+    }
     sweepGarbage(state, batch);
     if (this.#housekeeping.isDue(batch.now)) {
       runHousekeeping(state, batch);
       this.#housekeeping.ranAt(batch.now);
     }
     answerLongPolls(state, batch, (id, result) => {
-      const operation = this.#takeLongPoll(id);
+      const operation = this.#longPolls.take(id);
       if (operation !== undefined) answered.push({ operation, result });
     });
   }
 
   #commit(state: BrokerState, changes: Change[]): Promise<void> {
     if (changes.length === 0) return Promise.resolve();
-    if (state.sequence > this.#reservedThrough) {
-      this.#reservedThrough = state.sequence + SEQUENCE_BLOCK; // W5
-      changes.push({ kind: "set-sequence", seq: this.#reservedThrough });
-    }
-    assert(state.sequence <= this.#reservedThrough, "every number in use is reserved (W5)");
+    this.#numbers.addTo(changes, state.sequence); // W5
     return this.#ports.store.commit(changes);
   }
 
@@ -354,39 +362,38 @@ export class Engine {
     const rejected = new Set([...operations, ...answered.map(({ operation }) => operation)]);
     if (this.#state === state) {
       this.#state = null; // W3, W8
-      this.#storeFailedAt = this.#ports.clock.monotonic();
-      for (const id of [...this.#longPolls.keys()]) {
-        rejected.add(this.#takeLongPoll(id) as PendingOperation);
-      }
+      for (const poll of this.#longPolls.takeAll()) rejected.add(poll);
       this.#alarm.clear();
       this.#retryLater();
-      this.#retryMs = Math.min(this.#retryMs * 2, STORE_RETRY_MS_MAX);
+      this.#storeRetry.noteFailure();
+      this.#admission.noteCommit(error);
+      if (this.#admission.hasReserve) this.#storeRetry.allowNow(); // W10
     }
+    const none = rejected.size === 0;
+    if (state !== null) this.#inbox.unshift(...this.#admission.takeRepeatable(rejected, error));
     for (const operation of rejected) operation.reject(error);
-    if (rejected.size === 0) this.#ports.onError?.(error);
+    if (none) this.#ports.onError?.(error);
   }
 
   /** Schedules the next reload (W3). */
   #retryLater(): void {
     if (this.#closed) return;
     const now = this.#time.now();
-    this.#alarm.setFor(addMs(now, durationMs(this.#retryMs)), now);
+    this.#alarm.setFor(addMs(now, this.#storeRetry.pauseMs), now);
   }
 
   #endLongPoll(id: number): void {
     this.#state?.waiting.remove(id);
-    this.#takeLongPoll(id)?.resolve(succeed({ deliveries: [] }));
+    this.#longPolls.take(id)?.resolve(succeed({ deliveries: [] }));
   }
 
   #setAlarm(state: BrokerState, now: EpochMs): void {
     if (this.#closed) return;
-    if (state.garbage.length > 0 || state.topics.replaying.size > 0) this.#alarmed = true;
     if (state.topics.withHttp.size > 0) this.onOutgoing(nextPendingHttpAt(state, now), now);
-    const wake = state.waiting.nextWakeAt();
-    const move = nextMoveAt(state);
-    if (wake !== null) this.#alarm.setFor(wake, now);
-    if (move !== null && move <= now) this.#alarmed = true;
-    else if (move !== null) this.#alarm.setFor(move, now);
+    const { replySpace } = this.#ports;
+    const { due, wakeAt } = nextWork(state, now, { full: this.#admission.full, replySpace });
+    if (due) this.#alarmed = true;
+    if (wakeAt !== null) this.#alarm.setFor(wakeAt, now);
     const housekeeping = this.#housekeeping.nextAt(state, now);
     if (housekeeping !== null) this.#alarm.setFor(housekeeping, now);
   }

@@ -22,7 +22,8 @@ export class HousekeepingSchedule {
   }
 
   /** Forgets what it computed; the state was reloaded. */
-  reset(): void {
+  reset(now: EpochMs): void {
+    this.#ranAt = epochMs(Math.min(this.#ranAt, now));
     this.#nextAt = null;
     this.#nothingToDo = false;
   }

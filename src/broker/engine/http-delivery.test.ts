@@ -162,8 +162,8 @@ describe("retries", () => {
     await w.publish("t", { body: "x" });
     await w.clock.advance(10_000);
     expect(times.map((at) => at - start)).toEqual([0, 1_000, 2_000, 3_000]);
-    const letters = await w.drain("dead");
-    expect(letters.map(({ body }) => JSON.parse(body).Message)).toEqual(["x"]);
+    const deadLetters = await w.drain("dead");
+    expect(deadLetters.map(({ body }) => JSON.parse(body).Message)).toEqual(["x"]);
     expect(await waiting(w)).toBe(0);
   });
 
@@ -176,15 +176,18 @@ describe("retries", () => {
     [429, 2, 1],
     [500, 2, 1],
     [503, 2, 1],
-  ])("an answer of %d makes %d requests and %d dead letters", async (status, requests, letters) => {
-    const { world } = await confirmed({ endpoint: () => status }, { ...retries(1), ...redrive });
-    await using w = world;
-    await w.publish("t", { body: "x" });
-    await w.clock.advance(10_000);
-    expect(w.posts).toHaveLength(requests);
-    expect(await w.drain("dead")).toHaveLength(letters);
-    expect(await waiting(w)).toBe(0);
-  });
+  ])(
+    "an answer of %d makes %d requests and %d dead letters",
+    async (status, requests, deadLetters) => {
+      const { world } = await confirmed({ endpoint: () => status }, { ...retries(1), ...redrive });
+      await using w = world;
+      await w.publish("t", { body: "x" });
+      await w.clock.advance(10_000);
+      expect(w.posts).toHaveLength(requests);
+      expect(await w.drain("dead")).toHaveLength(deadLetters);
+      expect(await waiting(w)).toBe(0);
+    },
+  );
 
   test("a missing response is retried like a failure of the server", async () => {
     const answers = [new Error("refused"), new Error("reset"), 200];

@@ -1,8 +1,8 @@
 // Batches that begin before the previous commit has ended.
 
 import { expect, test } from "vitest";
-import type { Held } from "../../../test/support/broker/engine-bench.ts";
-import { EngineBench, turns, watch } from "../../../test/support/broker/engine-bench.ts";
+import type { HeldCommit } from "../../../test/support/broker/engine-bench.ts";
+import { EngineBench, engineTurns, watch } from "../../../test/support/broker/engine-bench.ts";
 import { entry } from "../../../test/support/broker/model-bench.ts";
 
 /** A broker with a queue and two commits in flight, of one send each. */
@@ -18,7 +18,8 @@ async function twoInFlight(options: { cacheBytes?: number } = {}) {
 }
 
 const states = (watched: readonly { state: string }[]) => watched.map(({ state }) => state);
-const putsOf = ({ changes }: Held) => changes.filter(({ kind }) => kind === "put-message").length;
+const putsOf = ({ changes }: HeldCommit) =>
+  changes.filter(({ kind }) => kind === "put-message").length;
 
 test("a second commit begins once as many requests wait as the first contains, and no third (F3)", async () => {
   const bench = await EngineBench.open();
@@ -27,13 +28,13 @@ test("a second commit begins once as many requests wait as the first contains, a
   const sends = ["a", "b", "c"].map((body) => bench.send("q", entry(body)));
   const one = await bench.store.heldCommit();
   sends.push(bench.send("q", entry("d")), bench.send("q", entry("e")));
-  await turns();
+  await engineTurns();
   expect(bench.store.held).toHaveLength(0); // Two wait, three are in flight.
   sends.push(bench.send("q", entry("f")));
   const two = await bench.store.heldCommit();
   expect([one, two].map(putsOf)).toEqual([3, 3]);
   sends.push(...["g", "h", "i", "j"].map((body) => bench.send("q", entry(body))));
-  await turns();
+  await engineTurns();
   expect(bench.store.held).toHaveLength(0);
   bench.store.holding = true;
   await one.pass();
@@ -68,7 +69,7 @@ test("a read is answered only after what it read is durable (W1)", async () => {
   const one = await bench.store.heldCommit();
   const commits = bench.store.commits.length;
   const look = watch(bench.ok("getQueueAttributes", { queue: "q", names: ["All"] }));
-  await turns();
+  await engineTurns();
   expect([send.state, look.state]).toEqual(["pending", "pending"]);
   await one.pass();
   expect([send.state, look.state]).toEqual(["resolved", "resolved"]);
@@ -78,10 +79,10 @@ test("a read is answered only after what it read is durable (W1)", async () => {
 test("when the first commit fails, so does the second, and nothing of either remains (F2)", async () => {
   const { bench, sends, one, two } = await twoInFlight();
   one.break();
-  await turns();
+  await engineTurns();
   expect(states(sends)).toEqual(["rejected", "pending"]);
   two.break();
-  await turns();
+  await engineTurns();
   expect(states(sends)).toEqual(["rejected", "rejected"]);
   bench.store.holding = false;
   bench.clock.advance(250);
@@ -102,7 +103,7 @@ test("when the second commit fails, the first stays successful", async () => {
   const { bench, sends, one, two } = await twoInFlight();
   await one.pass();
   two.break();
-  await turns();
+  await engineTurns();
   expect(states(sends)).toEqual(["resolved", "rejected"]);
   bench.clock.advance(250);
   expect((await bench.receive("q")).map(({ body }) => body)).toEqual(["a"]);
@@ -120,7 +121,7 @@ test("nothing runs on a commit that has failed and waits for an earlier one (F2)
   const two = await bench.store.heldCommit();
   two.break();
   const again = watch(bench.send("f.fifo", order)); // A duplicate of a message that was not stored.
-  await turns();
+  await engineTurns();
   await one.pass();
   expect(states([first, second, again])).toEqual(["resolved", "rejected", "rejected"]);
   bench.store.holding = false;
@@ -144,7 +145,7 @@ test.each([
     watch(bench.ok("findQueue", { queue: "q" })),
   );
   if (closing) void bench.broker.close();
-  await turns(20);
+  await engineTurns(20);
   expect(states([receive, ...looks])).not.toContain("pending");
 });
 
@@ -152,14 +153,14 @@ test("nothing is reloaded while a commit is in flight, and one failure counts on
   const { bench, sends, one, two } = await twoInFlight();
   const loads = bench.store.loads;
   one.break();
-  await turns();
+  await engineTurns();
   bench.clock.advance(10_000); // Long past every pause.
   const late = watch(bench.ok("findQueue", { queue: "q" }));
-  await turns();
+  await engineTurns();
   expect([bench.store.loads, bench.broker.healthy, late.state]).toEqual([loads, false, "pending"]);
   bench.store.holding = false;
   two.break();
-  await turns();
+  await engineTurns();
   expect([bench.store.loads, bench.broker.healthy, late.state]).toEqual([
     loads + 1,
     true,
@@ -172,7 +173,7 @@ test("a late failure does not lengthen the pause of the first (W8)", async () =>
   const { bench, one, two } = await twoInFlight();
   one.break();
   two.break();
-  await turns();
+  await engineTurns();
   bench.store.holding = false;
   const loads = bench.store.loads;
   await bench.pass(249);
@@ -182,7 +183,7 @@ test("a late failure does not lengthen the pause of the first (W8)", async () =>
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
   (await bench.store.heldCommit()).break();
-  await turns();
+  await engineTurns();
   expect(lost.state).toBe("rejected");
   bench.store.holding = false;
   await bench.pass(249);
@@ -204,11 +205,11 @@ test("a batch that cannot read does not undo a commit in flight before it (W8)",
     throw new Error("unreadable");
   };
   const receive = watch(bench.receive("q"));
-  await turns();
+  await engineTurns();
   expect([send.state, receive.state, bench.broker.healthy]).toEqual(["pending", "rejected", false]);
   bench.store.read = read;
   bench.clock.advance(10_000);
-  await turns();
+  await engineTurns();
   expect(bench.store.loads).toBe(loads); // Not before the commit has ended.
   await one.pass();
   expect(send.state).toBe("resolved");
@@ -249,7 +250,7 @@ test("closing while the first commit fails rejects both, and closes the store", 
   const closed = watch(bench.broker.close());
   one.break();
   two.break();
-  await turns();
+  await engineTurns();
   expect([...states(sends), closed.state]).toEqual(["rejected", "rejected", "resolved"]);
   expect(bench.store.closed).toBe(true);
 });
@@ -262,9 +263,9 @@ test("a long poll that began on a failed commit is rejected with it (W3)", async
   const send = watch(bench.send("q", entry("a")));
   const one = await bench.store.heldCommit();
   const poll = watch(bench.poll("empty", 20_000));
-  await turns();
+  await engineTurns();
   one.break();
-  await turns();
+  await engineTurns();
   expect([send.state, poll.state]).toEqual(["rejected", "rejected"]);
 });
 
@@ -282,9 +283,9 @@ test("nothing runs on a batch that changed objects until it is committed (F4)", 
   const one = await bench.store.heldCommit();
   expect(one.changes.map(({ kind }) => kind)).toContain("put-upload");
   const send = watch(bench.send("q", entry("a")));
-  await turns();
+  await engineTurns();
   expect([bench.store.held.length, begin.state, send.state]).toEqual([0, "pending", "pending"]);
   await one.pass();
-  await turns();
+  await engineTurns();
   expect([begin.state, send.state]).toEqual(["resolved", "resolved"]);
 });

@@ -6,7 +6,7 @@
 //       that turned out to be damaged are left out (set-aside.ts).
 
 import type { StoredDocument } from "../../core/broker-change.ts";
-import { SQS_DEDUP_WINDOW_MS } from "../../core/limits.ts";
+import type { RunningTime } from "../../core/running-time.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
@@ -18,21 +18,28 @@ import type { SigningIdentity } from "../model/sns/topic-operations-contract.ts"
 import type { MoveTask } from "../model/sqs/move-tasks/move-tasks.ts";
 import type { QueueRecord } from "../model/sqs/queue.ts";
 import type { ReceiveAttempt } from "../model/sqs/receive-attempt.ts";
+import { CLOCK_KEY, type StoreHistory } from "./broker-time.ts";
 import type { SetAside } from "./set-aside.ts";
 
 export interface Recovered {
   readonly state: BrokerState;
   /** True if the store was empty; its secret must still be committed. */
   readonly fresh: boolean;
-  /** The latest instant of anything in the store; 0 if it is empty. */
-  readonly latest: EpochMs;
+  /** From which the broker's time continues. */
+  readonly history: StoreHistory;
 }
 
-/** `identity.secret` is used only if the store has none yet. */
+export interface RecoveryOptions {
+  /** Its secret is used only if the store has none yet. */
+  readonly identity: BrokerIdentity;
+  readonly time: RunningTime;
+  /** Messages due later are hidden at first. */
+  readonly now: EpochMs;
+}
+
 export function recover(
   store: BrokerStore,
-  identity: BrokerIdentity,
-  now: EpochMs,
+  { identity, time, now }: RecoveryOptions,
   setAside: Pick<SetAside, "has">,
 ): Recovered {
   const snapshot = store.load();
@@ -49,21 +56,26 @@ export function recover(
     secret === undefined
       ? identity
       : { ...identity, secret: JSON.parse(secret) as [number, number] },
+    time,
   );
   state.resumeAt(snapshot.sequence, Number(broker.get("queue-number") ?? 0));
   restoreDocuments(state, of);
-  let latest = latestIn(state);
+  let newest = 0;
   for (const entry of snapshot.dedups) {
-    latest = Math.max(latest, entry.acceptedAt);
-    if (entry.acceptedAt <= now - SQS_DEDUP_WINDOW_MS) continue;
+    newest = Math.max(newest, entry.acceptedAt);
     const window = state.queueByNumber(entry.queue) ?? state.topics.topicByNumber(entry.queue);
     window?.dedup.add(Buffer.from(entry.digest, "hex"), entry.acceptedAt, entry);
   }
   for (const head of snapshot.messages) {
-    latest = Math.max(latest, head.sentAt, head.receivedAt);
+    newest = Math.max(newest, head.sentAt, head.receivedAt);
     if (!setAside.has(head.seq)) state.restore(head, now); // Y2
   }
-  return { state, fresh: secret === undefined, latest: epochMs(latest) };
+  const history = {
+    newest: epochMs(Math.max(newest, newestIn(state))),
+    expires: newest > 0,
+    stored: broker.get(CLOCK_KEY) ?? null,
+  };
+  return { state, fresh: secret === undefined, history };
 }
 
 function restoreDocuments(state: BrokerState, of: (collection: string) => StoredDocument[]): void {
@@ -84,7 +96,7 @@ function restoreDocuments(state: BrokerState, of: (collection: string) => Stored
 }
 
 /** The latest instant outside messages, such as the purge or deletion of a queue. */
-function latestIn({ queues, deletedNames, attempts, moveTasks }: BrokerState): number {
+function newestIn({ queues, deletedNames, attempts, moveTasks }: BrokerState): number {
   let latest = 0;
   for (const { record } of queues.values()) {
     latest = Math.max(latest, record.modifiedAt, record.purgedAt ?? 0);

@@ -4,6 +4,7 @@ import type { Result } from "../../core/result.ts";
 import type { BrokerState } from "../model/broker-state.ts";
 import {
   findBucket,
+  setBucketConfig,
   setBucketNotification,
   setBucketTags,
   setBucketVersioning,
@@ -54,6 +55,7 @@ export const S3_STEPS: { readonly [K in S3OperationName]: S3StepOf<K> } = {
   findBucket,
   listBuckets: stepListBuckets,
   setBucketVersioning,
+  setBucketConfig,
   setBucketTags,
   setBucketNotification,
   putObject: stepPutObject,

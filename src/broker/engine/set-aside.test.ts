@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { EngineBench, turns } from "../../../test/support/broker/engine-bench.ts";
+import { EngineBench, engineTurns } from "../../../test/support/broker/engine-bench.ts";
 import { arn, entry, inGroup } from "../../../test/support/broker/model-bench.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { durationMs } from "../../core/units.ts";
@@ -86,7 +86,7 @@ test("a move task skips a damaged message, which is reported", async () => {
   expect(next).toBeGreaterThan(first);
   damaged.add(next);
   await bench.pass(1_000);
-  await turns();
+  await engineTurns();
   await bench.pass(10_000);
   const bodies = (await bench.receive("q", { max: 10, waitMs: durationMs(0) })).map((m) => m.body);
   expect(bodies).toEqual(["a", "c"]);

@@ -66,7 +66,7 @@ describe("a publish is one commit", () => {
 });
 
 describe("a FIFO topic's deduplication", () => {
-  test("holds for five minutes, however the queues were emptied, deleted or added", async () => {
+  test("lasts five minutes, even if queues are purged, deleted or added", async () => {
     await using world = await fifoWorld();
     const first = await world.publish("t.fifo", { body: "x", groupId: "g" });
     await world.ask("purgeQueue", { queue: "a.fifo" }); // Its own window is empty now.
@@ -82,7 +82,7 @@ describe("a FIFO topic's deduplication", () => {
     expect(bodiesOf(await world.drain("a.fifo"))).toEqual(["x"]);
   });
 
-  test("is remembered over a restart, and forgotten on disk when it is over", async () => {
+  test("survives a restart, and is removed from disk when it ends", async () => {
     const world = await fifoWorld();
     const first = await world.publish("t.fifo", { body: "x", groupId: "g" });
     const second = await world.reopen();
@@ -95,7 +95,7 @@ describe("a FIFO topic's deduplication", () => {
     expect(later.messageId).not.toBe(first.messageId);
   });
 
-  test("by content looks at the message alone; an explicit id goes before it", async () => {
+  test("by content compares only the message; an explicit id overrides it", async () => {
     await using world = await fifoWorld();
     const one = { a: { type: "String", value: "1" } };
     const two = { a: { type: "String", value: "2" } };
@@ -110,7 +110,7 @@ describe("a FIFO topic's deduplication", () => {
     ]);
   });
 
-  test("has the topic as its scope, or the group if the topic says so", async () => {
+  test("applies per topic, or per group if the topic is configured so", async () => {
     for (const [scope, copies] of [
       ["Topic", 1],
       ["MessageGroup", 2],
@@ -154,7 +154,7 @@ test("every queue gets the messages of a group in the order of their publishing"
 });
 
 describe("groups and ids", () => {
-  test("travel from FIFO to FIFO, and neither to a standard queue", async () => {
+  test("are passed from FIFO topics to FIFO queues, and not to standard queues", async () => {
     await using world = await fifoWorld();
     await world.queue("standard");
     await world.subscribe("t.fifo", "standard");
@@ -192,7 +192,7 @@ describe("groups and ids", () => {
   });
 });
 
-describe("what a queue does not take", () => {
+describe("a message that a queue does not accept", () => {
   async function world(options = {}): Promise<TopicWorld> {
     const world = await createTopicWorld(options);
     await world.topic("t");
@@ -210,11 +210,11 @@ describe("what a queue does not take", () => {
     await w.subscribe("t", "gone", { ...redrive, RawMessageDelivery: "true" });
     const attributes = { a: { type: "String", value: "1" } };
     await w.publish("t", { body: "x", attributes });
-    const letters = await w.drain("dead");
-    expect(letters).toHaveLength(2);
-    expect(JSON.parse(letters[0]?.body as string)).toMatchObject({ Message: "x" });
-    expect(letters[0]?.attributes).toBeNull();
-    expect(letters[1]).toMatchObject({ body: "x", attributes });
+    const deadLetters = await w.drain("dead");
+    expect(deadLetters).toHaveLength(2);
+    expect(JSON.parse(deadLetters[0]?.body as string)).toMatchObject({ Message: "x" });
+    expect(deadLetters[0]?.attributes).toBeNull();
+    expect(deadLetters[1]).toMatchObject({ body: "x", attributes });
     expect(await dropped(w)).toBe(0);
   });
 
@@ -236,7 +236,7 @@ describe("what a queue does not take", () => {
     expect(await w.drain("dead")).toHaveLength(1);
   });
 
-  test("includes what is longer than the queue takes, the signature counted", async () => {
+  test("includes messages over the queue's size limit, counting the signature", async () => {
     await using w = await world();
     await w.ask("setQueueAttributes", {
       queue: "q",
@@ -249,7 +249,7 @@ describe("what a queue does not take", () => {
     expect(await w.drain("dead")).toHaveLength(1);
   });
 
-  test("includes what the queue's policy forbids, once policies are enforced", async () => {
+  test("includes messages that the queue's policy forbids, where policies are enforced", async () => {
     const topic = "arn:aws:sns:us-east-1:000000000000:t";
     const allow = {
       Effect: "Allow",

@@ -9,7 +9,8 @@
 import { assert, present } from "../../core/assert.ts";
 import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
-import { addMs, type EpochMs } from "../../core/units.ts";
+import { RunningTime } from "../../core/running-time.ts";
+import type { EpochMs } from "../../core/units.ts";
 import { type MessageFaults, NO_MESSAGE_FAULTS } from "./message-faults.ts";
 import type { BucketRecord } from "./s3/bucket.ts";
 import { Topics } from "./sns/topics.ts";
@@ -36,6 +37,8 @@ export class BrokerState {
   readonly identity: BrokerIdentity;
   readonly handles: ReceiptHandles;
   readonly faults: MessageFaults;
+  /** By which everything expires; it outlives a state that is reloaded from the store. */
+  readonly time: RunningTime;
   readonly slab = new MessageSlab();
   readonly queues = new Map<string, QueueState>();
   readonly deletedNames = new Map<string, EpochMs>();
@@ -50,7 +53,8 @@ export class BrokerState {
   #sequence = 0;
   #queueNumber = 0;
 
-  constructor(identity: BrokerIdentity) {
+  constructor(identity: BrokerIdentity, time: RunningTime = new RunningTime()) {
+    this.time = time;
     this.identity = identity;
     this.handles = createReceiptHandles(identity.secret);
     this.faults = identity.faults ?? NO_MESSAGE_FAULTS;
@@ -119,7 +123,7 @@ export class BrokerState {
   }
 
   addQueue(record: QueueRecord): QueueState {
-    const queue = new QueueState(this.slab, record, queueSettingsOf(record.attributes));
+    const queue = new QueueState(this.slab, record, queueSettingsOf(record.attributes), this.time);
     this.queues.set(record.name, queue);
     this.#byNumber.set(record.number, queue);
     return queue;
@@ -127,7 +131,7 @@ export class BrokerState {
 
   /** An internal queue that has a number but no name. */
   addHiddenQueue(record: QueueRecord): QueueState {
-    const queue = new QueueState(this.slab, record, queueSettingsOf(record.attributes));
+    const queue = new QueueState(this.slab, record, queueSettingsOf(record.attributes), this.time);
     this.#byNumber.set(record.number, queue);
     return queue;
   }
@@ -181,7 +185,7 @@ export class BrokerState {
   /** Whether the deletion of its queue still reserves a name (B2). */
   isDeletedRecently(name: string, now: EpochMs): boolean {
     const at = this.deletedNames.get(name);
-    return at !== undefined && now < addMs(at, SQS_DELETED_NAME_WAIT_MS);
+    return at !== undefined && now < this.time.due(at, SQS_DELETED_NAME_WAIT_MS);
   }
 
   headOf(queue: QueueState, slot: number): MessageHead {

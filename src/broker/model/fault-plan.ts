@@ -38,6 +38,7 @@ export type FaultTarget =
   | { readonly topic: string }
   | { readonly bucket: string };
 
+/** One fault to inject. The same seed fires at the same requests or messages of each target. */
 export interface FaultSpec {
   readonly kind: FaultKind;
   readonly target: FaultTarget;

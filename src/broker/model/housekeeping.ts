@@ -10,7 +10,8 @@ import {
   SQS_DELETED_NAME_WAIT_MS,
   SQS_RECEIVE_ATTEMPT_MS,
 } from "../../core/limits.ts";
-import { addMs, type EpochMs, epochMs } from "../../core/units.ts";
+import type { RunningTime } from "../../core/running-time.ts";
+import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { nextTopicHousekeepingAt, runTopicHousekeeping } from "./sns/topic-housekeeping.ts";
 import type { QueueState } from "./sqs/queue.ts";
@@ -49,30 +50,30 @@ export function hasHousekeeping(change: Change): boolean {
 export function nextHousekeepingAt(state: BrokerState): EpochMs | null {
   let earliest = nextTopicHousekeepingAt(state);
   for (const queue of state.queues.values()) {
-    earliest = Math.min(earliest, nextEndIn(queue));
+    earliest = Math.min(earliest, nextEndIn(queue, state.time));
   }
   for (const { at } of state.attempts.values()) {
-    earliest = Math.min(earliest, addMs(at, SQS_RECEIVE_ATTEMPT_MS));
+    earliest = Math.min(earliest, state.time.due(at, SQS_RECEIVE_ATTEMPT_MS));
   }
   for (const at of state.deletedNames.values()) {
-    earliest = Math.min(earliest, addMs(at, SQS_DELETED_NAME_WAIT_MS));
+    earliest = Math.min(earliest, state.time.due(at, SQS_DELETED_NAME_WAIT_MS));
   }
   return earliest === Number.POSITIVE_INFINITY ? null : epochMs(earliest);
 }
 
-function nextEndIn(queue: QueueState): number {
+function nextEndIn(queue: QueueState, time: RunningTime): number {
   const sentAt = queue.oldestSentAt;
   const acceptedAt = queue.dedup.oldest();
   if (queue.dedup.popped > 0) return 0;
   return Math.min(
-    sentAt === null ? Number.POSITIVE_INFINITY : addMs(sentAt, queue.settings.retentionMs),
-    acceptedAt === null ? Number.POSITIVE_INFINITY : addMs(acceptedAt, SQS_DEDUP_WINDOW_MS),
+    sentAt === null ? Number.POSITIVE_INFINITY : time.due(sentAt, queue.settings.retentionMs),
+    acceptedAt === null ? Number.POSITIVE_INFINITY : time.due(acceptedAt, SQS_DEDUP_WINDOW_MS),
   );
 }
 
 /** Visits all queues; the engine limits how often. */
 export function runHousekeeping(state: BrokerState, step: ModelStep): void {
-  const windowStart = epochMs(step.now - SQS_DEDUP_WINDOW_MS + 1);
+  const windowStart = epochMs(state.time.ago(step.now, SQS_DEDUP_WINDOW_MS) + 1);
   for (const queue of state.queues.values()) {
     state.advance(queue, step);
     if (queue.dedup.popped === 0) continue;
@@ -81,7 +82,7 @@ export function runHousekeeping(state: BrokerState, step: ModelStep): void {
   }
   runTopicHousekeeping(state, step);
   for (const attempt of [...state.attempts.values()]) {
-    const over = step.now >= addMs(attempt.at, SQS_RECEIVE_ATTEMPT_MS);
+    const over = step.now >= state.time.due(attempt.at, SQS_RECEIVE_ATTEMPT_MS);
     const gone = state.queueByNumber(attempt.queue) === undefined;
     if (over || gone) forgetAttempt(state, step, attempt);
   }

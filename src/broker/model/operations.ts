@@ -23,6 +23,8 @@ export interface SendEntry {
   /** UTF-8 bytes of the body plus names, types and values of the attributes. */
   readonly sizeBytes: number;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
+  /** Set by topics: the attributes as JSON, which all copies of a message share. */
+  readonly attributesText?: string | undefined;
   readonly traceHeader: string | null;
   readonly groupId: string | null;
   readonly dedupId: string | null;

@@ -14,6 +14,10 @@ export interface ModelStep {
   newId(): string;
   /** The content of a message in a queue or archive. */
   read(seq: number): MessageContent;
+  /** Whether the step has read and written as much text as one commit should hold. */
+  readonly isFull: boolean;
+  /** Whether messages may be delivered: the step is not full, and clients read their replies. */
+  readonly mayDeliver: boolean;
   /** Objects in buckets, including the changes of earlier steps. */
   readonly objects: ObjectReads;
 }

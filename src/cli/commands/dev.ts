@@ -1,6 +1,7 @@
 // tidegate dev: an embedded cloud and a pipeline on it, in one process, for development.
 
-import { resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import type { Feed } from "../../run/dev/feed.ts";
@@ -9,7 +10,7 @@ import { command, EXIT_OK, type Flags, text, toggle, UsageError } from "../comma
 import { runUntilStopped } from "../run-until-stopped.ts";
 import { describeFailure } from "../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../screen/pipeline-reporter.ts";
-import { whatToTry } from "../screen/what-to-try.ts";
+import { type TryOptions, whatToTry } from "../screen/what-to-try.ts";
 import { stopSignal } from "../stop-signals.ts";
 import { readJsonFile } from "../words/json-file.ts";
 import { settingFlags, settingsFrom } from "../words/setting-flags.ts";
@@ -48,15 +49,16 @@ export const dev = command({
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
     const onError = (error: unknown) => reporter.event("trouble", describeFailure(error));
-    const options = { onError, faults, ...(onLogLine !== undefined && { onLogLine }) };
+    const options = { onError, faults, file, ...(onLogLine !== undefined && { onLogLine }) };
     let running: RunningDev | null = null;
     try {
       running = await startDev(pipeline, settingsFrom("dev", flags), options);
-      const { prefix } = pipeline.source;
+      const { prefix, own } = pipeline.source;
       // Before the ready line, so that its readers find the watched folder.
       const sources = await startSources(running, reporter, { prefix, folder, feed });
       const { data, drainMs } = running.settings;
-      printReady(running, reporter, { data, folder, prefix });
+      const sample = sampleBeside(file);
+      printReady(running, reporter, { data, folder, prefix, own, sample });
       reporter.watch(running, sourceOf(running, prefix));
       await runUntilStopped(running, reporter, stopped.finally(sources.close), drainMs);
     } finally {
@@ -87,7 +89,7 @@ function sourceOf({ names, queueName }: RunningDev, prefix: string): string {
 function printReady(
   running: RunningDev,
   reporter: PipelineReporter,
-  at: { readonly data: string; readonly folder: string | undefined; readonly prefix: string },
+  at: Pick<TryOptions, "data" | "folder" | "prefix" | "own" | "sample">,
 ): void {
   const { data, folder } = at;
   const { name, endpoint, names, metricsOrigin: metrics, findings } = running;
@@ -95,7 +97,17 @@ function printReady(
   const facts = { pipeline: name, endpoint, ...names, metrics, data, pid: process.pid };
   reporter.ready(text, { ...facts, watchFolder: folder ?? null });
   for (const finding of findings) reporter.event("finding", finding);
-  reporter.hint(whatToTry(running, { ...at, now: systemClock.now() }));
+  const region = running.settings.region ?? "us-east-1";
+  reporter.hint(whatToTry(running, { ...at, pipeline: name, region, now: systemClock.now() }));
+}
+
+/** The first file in the folder samples beside the pipeline file, from the current folder. */
+function sampleBeside(file: string): string | null {
+  const samples = join(dirname(file), "samples");
+  if (!existsSync(samples)) return null;
+  const entries = readdirSync(samples, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const [first] = entries.map(({ name }) => name).toSorted();
+  return first === undefined ? null : join(samples, first);
 }
 
 /** Starts the watched folder and the feed. */

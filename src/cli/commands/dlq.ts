@@ -9,7 +9,6 @@ import {
   command,
   EXIT_FAILED,
   EXIT_OK,
-  type Flag,
   text,
   toggle,
   UsageError,
@@ -17,28 +16,17 @@ import {
 } from "../command.ts";
 import { createLiveScreen } from "../screen/live-screen.ts";
 import { interruption } from "../stop-signals.ts";
+import { age } from "../words/age-flag.ts";
 
 const GENERATION_MAX = 1_000_000;
 const RATE_MAX = 1_000;
 const LIMIT_MAX = 100_000;
 const FOLLOW_S_MAX = 86_400;
 const PERCENT_MAX = 100;
-const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+const SECOND_MS = 1_000;
 
-function age(doc: string): Flag<DurationMs> {
-  return {
-    value: "AGE",
-    fallback: null,
-    doc,
-    parse(given, name) {
-      const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(String(given)) ?? [];
-      if (count !== undefined) return durationMs(Number(count) * UNITS[unit as keyof typeof UNITS]);
-      throw new UsageError(`--${name} must be an age such as 30s, 15m, 2h or 7d, not "${given}"`);
-    },
-  };
-}
-
-const location = {
+/** Flags that name the ledger and the pipeline. */
+export const locationFlags = {
   pipeline: text(
     "FILE|NAME",
     null,
@@ -48,15 +36,31 @@ const location = {
     "NUMBER",
     { min: 0, max: GENERATION_MAX },
     null,
-    "Ledger generation: 0 for live data, another number for a replay.",
+    "Only this generation (default: from the pipeline file, 0 of a named pipeline, otherwise all).",
   ),
   ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
   data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
 };
 
-const queues = {
-  endpoint: { ...text("URL", null, SETTINGS.endpoint.doc), env: SETTINGS.endpoint.env },
-  region: { ...text("REGION", null, SETTINGS.region.doc), env: SETTINGS.region.env },
+/** Flags that name the queues. */
+export const queueFlags = {
+  endpoint: {
+    ...text(
+      "URL",
+      null,
+      "SQS endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS; " +
+        "--ledger disables the search for a running cloud).",
+    ),
+    env: SETTINGS.endpoint.env,
+  },
+  region: {
+    ...text(
+      "REGION",
+      null,
+      "Region of the queues (default: us-east-1 on a local endpoint, else what the AWS SDK finds).",
+    ),
+    env: SETTINGS.region.env,
+  },
   queue: {
     ...text("QUEUE", null, "Source queue (default: the queue that the dossiers name)."),
     env: SETTINGS.queue.env,
@@ -70,7 +74,11 @@ const queues = {
 const filter = {
   class: text("CLASS", null, "Only this error class; back-stop for messages that SQS moved."),
   fingerprint: text("TEXT", null, "Only fingerprints that start with this text."),
-  key: text("TEXT", null, "Only this record or event key, or any part of s3://bucket/key."),
+  key: text(
+    "TEXT",
+    null,
+    "Only this record, event or business key, or any part of s3://bucket/key.",
+  ),
   older: age("Only failures older than this: 30s, 15m, 2h, 7d."),
   newer: age("Only failures newer than this."),
 };
@@ -120,12 +128,12 @@ export const dlqList = command({
   name: "dlq list",
   summary: "List the dead letters in the ledger.",
   flags: {
-    ...location,
+    ...locationFlags,
     ...filter,
     limit,
     group: toggle("Count by fingerprint, most frequent first."),
     peek: toggle("Also read the dead-letter queue, which hides its messages for a while."),
-    ...queues,
+    ...queueFlags,
     json,
   },
   async run({ flags, out }) {
@@ -137,7 +145,7 @@ export const dlqList = command({
       const queue = peeked?.deadLetters ?? undefined;
       const listed = [];
       for (const scope of session.scopes) {
-        const request = { scope, filter: filterOf(flags) };
+        const request = { scope, own: session.own, filter: filterOf(flags) };
         listed.push(...(await listDeadLetters({ clock: ports.clock, ledger, queue }, request)));
       }
       if (flags.group) {
@@ -146,8 +154,10 @@ export const dlqList = command({
           for (const line of lines) out.line(line);
         }
       } else {
-        for (const letter of listed.slice(0, flags.limit)) {
-          const lines = flags.json ? [words.deadLetterJson(letter)] : words.deadLetterLines(letter);
+        for (const deadLetter of listed.slice(0, flags.limit)) {
+          const lines = flags.json
+            ? [words.deadLetterJson(deadLetter)]
+            : words.deadLetterLines(deadLetter);
           for (const line of lines) out.line(line);
         }
       }
@@ -163,7 +173,7 @@ export const dlqShow = command({
   name: "dlq show",
   summary: "Show the dossier (failure report) of a dead letter.",
   argument: { name: "KEY", doc: "Record or event key, or any part of s3://bucket/key." },
-  flags: { ...location, json },
+  flags: { ...locationFlags, json },
   async run({ argument: key = "", flags, out }) {
     const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
     const session = await openDeadLetterSession(flags);
@@ -172,8 +182,8 @@ export const dlqShow = command({
       for (const scope of session.scopes) {
         const { ledger } = session;
         const request = { scope, filter: { key } };
-        for (const letter of await listDeadLetters({ clock: ports.clock, ledger }, request)) {
-          const { dossier, state } = letter;
+        for (const deadLetter of await listDeadLetters({ clock: ports.clock, ledger }, request)) {
+          const { dossier, state } = deadLetter;
           if (dossier === null) continue;
           if (flags.json) out.line(JSON.stringify({ ...dossier, state }));
           else {
@@ -195,7 +205,7 @@ export const dlqRedrive = command({
   name: "dlq redrive",
   summary: "Send dead letters back to their queue and follow each to its outcome.",
   flags: {
-    ...location,
+    ...locationFlags,
     ...filter,
     limit,
     rate: wholeNumber("NUMBER", { min: 1, max: RATE_MAX }, "10", "Maximum per second."),
@@ -218,7 +228,7 @@ export const dlqRedrive = command({
       "Share of repeated failures above which it stops.",
     ),
     "dry-run": dryRun,
-    ...queues,
+    ...queueFlags,
     json,
   },
   async run({ flags, out }) {
@@ -246,13 +256,14 @@ export const dlqRedrive = command({
         { ...ports, ledger, source, deadLetters: deadLetters ?? source },
         {
           scope,
+          own: session.own,
           filter: wanted,
           dryRun: flags["dry-run"],
           perSecond: flags.rate,
           limit: flags.limit,
           signal: interruption(),
           ownQueueOnly: deadLetters === null,
-          followMs: durationMs((flags.follow ?? 0) * UNITS.s),
+          followMs: durationMs((flags.follow ?? 0) * SECOND_MS),
           stop: {
             failuresMin: flags["stop-after"] ?? 1,
             failedShareMax: (flags["stop-percent"] ?? 0) / PERCENT_MAX,
@@ -266,8 +277,10 @@ export const dlqRedrive = command({
       }
       const { summary } = run;
       if (flags.json) out.line(JSON.stringify({ event: "summary", ...summary }));
-      else if (screen !== null) screen.print(words.redriveSummaryLine(summary));
-      else out.line(words.redriveSummaryLine(summary));
+      else {
+        screen?.close(); // The summary stands below the progress bar.
+        out.line(words.redriveSummaryLine(summary, total));
+      }
       const { stopped, failedAgain, missing, refused } = summary;
       const well = stopped === null && failedAgain + missing + refused === 0;
       return well ? EXIT_OK : EXIT_FAILED; // Q2
@@ -282,12 +295,12 @@ export const dlqDrop = command({
   name: "dlq drop",
   summary: "Delete dead letters and their dossiers permanently.",
   flags: {
-    ...location,
+    ...locationFlags,
     ...filter,
     limit,
     "dry-run": dryRun,
     yes: toggle("Confirm the deletion; required."),
-    ...queues,
+    ...queueFlags,
     json,
   },
   async run({ flags, out }) {
@@ -308,9 +321,10 @@ export const dlqDrop = command({
       }
       const { deadLetters, queue } = opened;
       const events = dropDeadLetters(
-        { clock: ports.clock, ledger: session.ledger, deadLetters },
+        { clock: ports.clock, ledger: session.ledger, deadLetters, source: queue },
         {
           scope,
+          own: session.own,
           source: queue.name,
           filter: filterOf(flags),
           dryRun: flags["dry-run"],
@@ -320,8 +334,8 @@ export const dlqDrop = command({
       );
       let skipped = 0;
       for await (const event of events) {
-        if (event.kind === "kept") skipped += 1;
-        out.line(flags.json ? words.eventJson(event) : words.eventLine(event));
+        if (event.kind === "skipped") skipped += 1;
+        out.line(flags.json ? words.eventJson(event) : words.eventLine(event, "dropped"));
       }
       return skipped === 0 ? EXIT_OK : EXIT_FAILED;
     } finally {

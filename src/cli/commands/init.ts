@@ -1,18 +1,25 @@
 // tidegate init: creates a small pipeline project.
 
-import { relative, resolve } from "node:path";
-import { command, EXIT_OK } from "../command.ts";
+import { resolve } from "node:path";
+import { command, EXIT_OK, toggle } from "../command.ts";
 import { ownCommand, shellQuoted, sourceFolder } from "../own-command.ts";
-import { version } from "../version.ts";
+import { tidegateDependency } from "../tidegate-dependency.ts";
 
 export const init = command({
   name: "init",
   summary: "Create a small pipeline project; overwrites nothing.",
   argument: { name: "FOLDER", doc: "Target folder (default: the current one).", optional: true },
-  flags: {},
-  async run({ argument: folder = ".", out }) {
+  flags: {
+    ci: toggle("Write only a CI workflow with all checks, into an existing project."),
+  },
+  async run({ argument: folder = ".", flags, out }) {
+    if (flags.ci) {
+      const { writeWorkflow } = await import("../../run/ci-workflow.ts");
+      out.line(writeWorkflow(folder));
+      return EXIT_OK;
+    }
     const { writeProject } = await import("../../run/new-project.ts");
-    const files = writeProject(folder, dependencyFor(folder));
+    const files = writeProject(folder, tidegateDependency(folder, sourceFolder));
     for (const file of files) out.line(file);
     const enter = folder === "." ? [] : [`cd ${shellQuoted(folder)}`];
     if (sourceFolder === null) {
@@ -25,9 +32,3 @@ export const init = command({
     return EXIT_OK;
   },
 });
-
-/** A project of a clone depends on the clone, whose version may not be on npm. */
-function dependencyFor(folder: string): string {
-  if (sourceFolder === null) return `^${version()}`;
-  return `file:${relative(resolve(folder), sourceFolder)}`;
-}

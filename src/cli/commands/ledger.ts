@@ -1,6 +1,14 @@
 // tidegate ledger: creates, checks, shows and counts a ledger by its URL.
 
-import { command, EXIT_FAILED, EXIT_OK, type ExitCode, text, wholeNumber } from "../command.ts";
+import {
+  command,
+  EXIT_FAILED,
+  EXIT_OK,
+  type ExitCode,
+  text,
+  toggle,
+  wholeNumber,
+} from "../command.ts";
 import type { LedgerReport } from "../reports/ledger-reports.ts";
 import type { Output } from "../screen/output.ts";
 import { requiredFlag } from "../words/required-flag.ts";
@@ -30,12 +38,17 @@ function print({ lines, ok }: LedgerReport, out: Output): ExitCode {
 
 export const ledgerInit = command({
   name: "ledger init",
-  summary: "Create a ledger, or update its schema.",
-  flags: { url },
+  summary: "Create a ledger; one of this version stays as it is, and any other is refused.",
+  flags: {
+    url,
+    listing: toggle(
+      "DynamoDB only: create the table with the indexes that listing records needs; every write of a record then costs more.",
+    ),
+  },
   async run({ flags, out }) {
     const ledger = requiredFlag(flags.url, "url");
     const { initLedger, ports } = await loadReports();
-    return print(await initLedger(ledger, ports), out);
+    return print(await initLedger(ledger, ports, { listing: flags.listing === true }), out);
   },
 });
 
@@ -60,7 +73,7 @@ export const ledgerShow = command({
       "NUMBER",
       { min: 0, max: GENERATION_MAX },
       "0",
-      "Ledger generation: 0 for live data, another number for a replay.",
+      "Generation of the record; 0 is live data.",
     ),
     key: text("KEY", null, "Record key (required)."),
   },

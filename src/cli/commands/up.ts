@@ -7,12 +7,13 @@ import { parseHostNames } from "../../cloud/host-names.ts";
 import { isLoopback } from "../../cloud/loopback.ts";
 import type { CloudSetup } from "../../cloud/setup/cloud-setup.ts";
 import type { Cloud } from "../../cloud/start-cloud.ts";
+import { SETTINGS } from "../../run/config.ts";
 import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "../command.ts";
 import { describeFailure, type Output } from "../screen/output.ts";
 import { stopSignal } from "../stop-signals.ts";
-import { version } from "../version.ts";
 import { readJsonFile } from "../words/json-file.ts";
 
+const BASE_HOST_DOC = SETTINGS.baseHost.doc;
 const DATA_FALLBACK = ".tidegate";
 /** The same failure is printed once in this time. */
 const REPEAT_MS = 5_000;
@@ -24,12 +25,14 @@ export const up = command({
     port: wholeNumber("PORT", { min: 0, max: 65_535 }, "4566", "Port; 0 picks a free one."),
     host: text("ADDRESS", "127.0.0.1", "Address to listen on."),
     "allow-host": text("NAME[,NAME]", null, "Further host names that clients may call it by."),
+    "base-host": text("NAME", null, BASE_HOST_DOC),
     "allow-link-local": toggle(
       "Let topics deliver to link-local addresses, such as a metadata service.",
     ),
     data: text("FOLDER", null, `Data folder (default: ${DATA_FALLBACK}).`),
     memory: toggle("Keep all data in memory; a stop deletes it."),
     clock: oneOf(["system", "virtual"], "system", "Virtual time moves only on request."),
+    "accept-clock": toggle("Believe the system clock, however far it is ahead of the data."),
     "enforce-policies": toggle("Enforce queue policies on deliveries of topics and buckets."),
     "event-bridge-queue": text("QUEUE", null, "Queue that receives the EventBridge events of S3."),
     setup: text("FILE", null, "Setup file to apply first: queues, topics, subscriptions, buckets."),
@@ -53,12 +56,13 @@ export const up = command({
       port: flags.port ?? 0,
       host,
       allowedHosts: parseHostNames(flags["allow-host"]),
+      ...(flags["base-host"] !== undefined && { baseHost: flags["base-host"] }),
       allowLinkLocalEndpoints: flags["allow-link-local"] === true,
       clock: flags.clock ?? "system",
+      acceptClock: flags["accept-clock"] === true,
       enforcePolicies: flags["enforce-policies"] === true,
       ...eventBridgeOf(flags["event-bridge-queue"]),
       ...filesOf(flags),
-      version: version(),
       onError: createFailurePrinter(out),
     });
     const folder = folderOf(flags);

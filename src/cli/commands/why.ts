@@ -5,14 +5,13 @@ import { SETTINGS } from "../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../command.ts";
 
 const GENERATION_MAX = 1_000_000;
-const PIPELINE_FILE = /\.m?[jt]s$/;
 
 export const why = command({
   name: "why",
   summary: "Show what happened to an event: deliveries, attempts, outcome, effects, dead letter.",
   argument: {
     name: "WHAT",
-    doc: "s3://bucket/key, an object key in the pipeline's bucket, or a record or event key.",
+    doc: "s3://bucket/key, an object key in the pipeline's bucket, a business, record or event key, or an event id, message id or part of an object name.",
   },
   flags: {
     ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
@@ -39,10 +38,11 @@ export const why = command({
         import("../../run/prepare-run.ts"),
         import("../../platform/index.ts"),
       ]);
+    const { namedPipeline } = await import("../reports/named-pipeline.ts");
     const named = await namedPipeline(flags.pipeline);
     const generation = flags.generation ?? named.generation;
     const url = flags.ledger ?? ledgerIn(flags.data ?? "");
-    const ledger: Ledger = await openLedger(url, systemPorts, { migrate: false });
+    const ledger: Ledger = await openLedger(url, systemPorts, { readOnly: true });
     try {
       const { pipeline, bucket } = named;
       const histories = await findHistories(ledger, { what, pipeline, bucket, generation });
@@ -60,23 +60,9 @@ export const why = command({
   },
 });
 
-interface Named {
-  readonly pipeline?: string;
-  readonly bucket?: string | null;
-  readonly generation?: number;
-}
-
-async function namedPipeline(given: string | undefined): Promise<Named> {
-  if (given === undefined) return {};
-  if (!PIPELINE_FILE.test(given)) return { pipeline: given };
-  const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
-  const { name: pipeline, source, generation } = await loadPipeline(given);
-  return { pipeline, bucket: source.bucket, generation };
-}
-
 function nothingOf(what: string): string {
   return (
-    `The ledger has no event of ${what}: none was committed, dead-lettered or retried. An event that ` +
-    "is queued, or in its first attempt, is found by its key: idempotency_key in the logs."
+    `The ledger has no event of ${what}: none was claimed, committed, dead-lettered or retried. An ` +
+    "event that is queued, or whose first attempt runs on its receipt, is not in the ledger yet."
   );
 }

@@ -4,7 +4,8 @@
 //       is that folder's: the dead letters of another ledger are in other queues.
 
 import { TidegateError } from "../../core/errors.ts";
-import { dossiersOf } from "../../ingest/dead-letters/dead-letter-list.ts";
+import { dossiersOf } from "../../ingest/dead-letters/dossier-list.ts";
+import type { OwnDecoding } from "../../ingest/spec/own-source.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
@@ -30,10 +31,16 @@ export interface DeadLetterSession {
   readonly ledger: Ledger;
   /** The named pipeline, or all pipelines of the ledger. */
   readonly scopes: readonly LedgerScope[];
+  /** How the named pipeline file reads own messages; null if it does not, or is not named. */
+  readonly own: OwnDecoding | null;
   /** The only scope; throws if there are several. */
   onlyScope(): LedgerScope;
   /** Null if no queue is named and no dossier names one. */
-  openQueues(scope: LedgerScope): Promise<{ queue: Queue; deadLetters: Queue | null } | null>;
+  openQueues(
+    scope: LedgerScope,
+    /** Finds the queue if no flag and no pipeline file names one. Default: in the dossiers. */
+    find?: () => Promise<string | null>,
+  ): Promise<{ queue: Queue; deadLetters: Queue | null } | null>;
   close(): Promise<void>;
 }
 
@@ -52,13 +59,14 @@ export async function openDeadLetterSession(
   return {
     ledger,
     scopes,
+    own: named?.own ?? null,
     onlyScope() {
       const [scope, ...others] = scopes;
       if (scope !== undefined && others.length === 0) return scope;
       throw new TidegateError("TG_CONFIG_INVALID", chooseScope(scopes));
     },
-    async openQueues(scope) {
-      const queue = location.queue ?? named?.queue ?? (await queueInDossiers(ledger, scope));
+    async openQueues(scope, find = () => queueInDossiers(ledger, scope)) {
+      const queue = location.queue ?? named?.queue ?? (await find());
       if (queue === null) return null;
       const deadLetterQueue = location["dead-letter-queue"];
       const server = await serverOf(location);
@@ -82,7 +90,13 @@ function chooseScope(scopes: readonly LedgerScope[]): string {
   return `the ledger has several pipelines (${names.join(", ")}); choose one with --pipeline`;
 }
 
-async function serverOf({ endpoint, region, ledger, data = DATA_DEFAULT }: DeadLetterLocation) {
+/** The endpoint and region of the queues (L1). */
+export async function serverOf({
+  endpoint,
+  region,
+  ledger,
+  data = DATA_DEFAULT,
+}: Pick<DeadLetterLocation, "endpoint" | "region" | "ledger" | "data">) {
   const { AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_SQS } = process.env;
   const given = endpoint ?? ledger ?? AWS_ENDPOINT_URL_SQS ?? AWS_ENDPOINT_URL;
   const running = given === undefined ? await findRunningCloud(data) : null;
@@ -93,10 +107,11 @@ async function serverOf({ endpoint, region, ledger, data = DATA_DEFAULT }: DeadL
 async function readPipeline({ pipeline: given, generation }: DeadLetterLocation) {
   if (given === undefined) return null;
   if (!PIPELINE_FILE.test(given)) {
-    return { scope: { pipeline: given, generation: generation ?? 0 }, queue: null };
+    return { scope: { pipeline: given, generation: generation ?? 0 }, queue: null, own: null };
   }
-  const { name, generation: own, source } = await loadPipeline(given);
-  return { scope: { pipeline: name, generation: generation ?? own }, queue: source.queue };
+  const { name, generation: usual, source } = await loadPipeline(given);
+  const { queue, own } = source;
+  return { scope: { pipeline: name, generation: generation ?? usual }, queue, own };
 }
 
 async function allScopes(ledger: Ledger, generation: number | undefined): Promise<LedgerScope[]> {

@@ -2,6 +2,7 @@
 //   T1. Only dossiers are printed, which were masked when they were written. Message bodies are
 //       never shown.
 
+import { counted } from "../../core/encoding/counted.ts";
 import type { DeadLetter } from "../../ingest/dead-letters/dead-letter-list.ts";
 import type { Dossier } from "../../ingest/dead-letters/dossier.ts";
 import type { DropEvent } from "../../ingest/dead-letters/drop-dead-letters.ts";
@@ -9,7 +10,7 @@ import type {
   RedriveEvent,
   RedriveItem,
   RedriveSummary,
-} from "../../ingest/dead-letters/redrive.ts";
+} from "../../ingest/dead-letters/redrive-events.ts";
 import {
   type DeadLetterGroup,
   groupByFingerprint,
@@ -21,6 +22,7 @@ const MESSAGE_CHARS = 100;
 export function deadLetterJson(deadLetter: DeadLetter): string {
   const { scope, key, errorClass, fingerprint, message, failedAt, state, copies, dossier } =
     deadLetter;
+  const { haltedGroup: halted_group } = deadLetter;
   return JSON.stringify({
     ...scope,
     key,
@@ -31,17 +33,21 @@ export function deadLetterJson(deadLetter: DeadLetter): string {
     objects: deadLetter.objects,
     failed_at: time(failedAt),
     copies,
+    halted_group,
     dossier,
   });
 }
 
 export function deadLetterLines(deadLetter: DeadLetter): string[] {
   const { scope, key, errorClass, fingerprint, failedAt, state, copies, objects } = deadLetter;
-  const where = copies === null ? "" : `, ${copies} in the queue`;
+  const { haltedGroup: group } = deadLetter;
+  const name = objects[0] ?? deadLetter.dossier?.business_key ?? null;
+  const queued = copies === null ? "" : `, ${copies} in the queue`;
+  const where = group === null ? queued : `${queued}, halts group ${group}`;
   return [
-    `${time(failedAt)}  ${errorClass}  ${fingerprint}  ${objects[0] ?? key}`,
+    `${time(failedAt)}  ${errorClass}  ${fingerprint}  ${name ?? key}`,
     `  ${scope.pipeline}: ${stateText(state)}${where}: ${shortened(deadLetter.message)}`,
-    ...(objects.length > 0 ? [`  ${key}`] : []),
+    ...(name === null ? [] : [`  ${key}`]),
   ];
 }
 
@@ -76,8 +82,9 @@ export function groupLines(group: DeadLetterGroup): string[] {
 }
 
 export function dossierLines(dossier: Dossier, state: DeadLetter["state"]): string[] {
-  const { object, stack, dead_letter: deadLetter } = dossier;
-  const title = object === null ? dossier.record_key : `s3://${object.bucket}/${object.key}`;
+  const { object, stack, dead_letter: deadLetter, business_key: businessKey } = dossier;
+  const named = object === null ? businessKey : `s3://${object.bucket}/${object.key}`;
+  const title = named ?? dossier.record_key;
   return [
     `${title} in pipeline ${dossier.pipeline}, generation ${dossier.generation}`,
     row("state", stateText(state)),
@@ -88,7 +95,7 @@ export function dossierLines(dossier: Dossier, state: DeadLetter["state"]): stri
     row("message", dossier.message),
     row("attempts", `${dossier.attempts}, the last took ${dossier.took_ms} ms`),
     row("failed", `first ${time(dossier.first_failed_at)}, last ${time(dossier.last_failed_at)}`),
-    row("queue", `${dossier.queue}, received ${dossier.receive_count} times`),
+    row("queue", `${dossier.queue}, received ${counted(dossier.receive_count, "time")}`),
     row(
       "dead letter",
       deadLetter === null
@@ -115,18 +122,21 @@ export function eventJson({ item, ...event }: RedriveEvent | DropEvent): string 
   return JSON.stringify({ event: kind, ...rest, class: errorClass, failedAt, ...more });
 }
 
-export function eventLine(event: RedriveEvent | DropEvent): string {
+export function eventLine(
+  event: RedriveEvent | DropEvent,
+  planned: "redriven" | "dropped" = "redriven",
+): string {
   const name = nameOf(event.item);
   switch (event.kind) {
     case "planned":
-      return `would be redriven: ${name}`;
+      return `would be ${planned}: ${name}`;
     case "sent":
       return `sent back: ${name}`;
     case "committed-before":
       return `already committed, dead letter removed: ${name}`;
     case "reopened":
       return `reopened in its own queue, redelivered by ${time(event.deliveredBy)}: ${name}`;
-    case "on-its-way":
+    case "in-progress":
       return `already in progress: ${name}`;
     case "missing":
       return `not in the dead-letter queue (expired, or received by another reader): ${name}`;
@@ -135,10 +145,10 @@ export function eventLine(event: RedriveEvent | DropEvent): string {
     case "ended":
       return `${event.end.replace("-", " ")}: ${name}`;
     case "dropped":
-      return `dropped: ${name}`;
-    case "let-go":
-      return `dropped; its own queue deletes it on the next delivery: ${name}`;
-    case "kept":
+      return event.messageDeleted
+        ? `dropped: ${name}`
+        : `dropped; its own queue deletes it on the next delivery: ${name}`;
+    case "skipped":
       return `not dropped, ${event.reason}: ${name}`;
   }
 }
@@ -147,8 +157,8 @@ function nameOf({ key, object, errorClass }: RedriveItem): string {
   return `${object ?? key} (${errorClass})`;
 }
 
-/** The summary of a run in one line. */
-export function redriveSummaryLine(summary: RedriveSummary): string {
+/** The summary of a run in one line; `total` is the number of dead letters that it selected. */
+export function redriveSummaryLine(summary: RedriveSummary, total: number): string {
   const { planned, sent, reopened, committed, overtaken, failedAgain, waiting } = summary;
   if (planned > 0) return `${planned} would be redriven; nothing was changed.`;
   const ends = [
@@ -161,7 +171,11 @@ export function redriveSummaryLine(summary: RedriveSummary): string {
     ...(summary.refused > 0 ? [`${summary.refused} rejected`] : []),
   ];
   const text = `${sent + reopened} redriven: ${ends.join(", ")}.`;
-  if (summary.stopped === "too-many-failed") return `${text} Stopped: too many failed again.`;
+  const handled = sent + reopened + summary.committedBefore + summary.missing + summary.refused;
+  // A run that reached its last dead letter has nothing left to stop.
+  if (summary.stopped === "too-many-failed" && handled !== total) {
+    return `${text} Stopped before the rest: too many failed again.`;
+  }
   return summary.stopped === "interrupted"
     ? `${text} Interrupted; run it again to continue.`
     : text;

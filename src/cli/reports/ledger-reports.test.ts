@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createManualClock } from "../../../test/support/manual-clock.ts";
+import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
 import { random, turn } from "../../../test/support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { epochMs, seconds } from "../../core/units.ts";
@@ -15,14 +16,14 @@ const scope = { pipeline: "orders", generation: 1 };
 test("a ledger is created, checked, counted and shown by its URL", async () => {
   const url = `sqlite:${join(folder, "ledger.db")}`;
   await expect(checkLedger(url, ports)).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
-  expect(await initLedger(url, ports)).toEqual({
+  expect(await initLedger(url, ports, { listing: false })).toEqual({
     lines: ["The sqlite ledger is ready."],
     ok: true,
   });
   expect(await checkLedger(url, ports)).toEqual({ lines: ["The ledger is sound."], ok: true });
   expect(await ledgerStats(url, ports)).toEqual({ lines: ["The ledger is empty."], ok: true });
   const ledger = await openLedger(url, ports);
-  const request = { key: asRecordKey("k1:a"), receivedAt: ports.clock.now() };
+  const request = { key: asRecordKey("k1:a"), input: ANY_INPUT, receivedAt: ports.clock.now() };
   const [claim] = await ledger.claim(scope, [request], { owner: "w", leaseMs: seconds(30) });
   if (claim?.kind !== "claimed") throw new Error("not claimed");
   await ledger.commit(scope, [
@@ -30,8 +31,8 @@ test("a ledger is created, checked, counted and shown by its URL", async () => {
   ]);
   await ledger.close();
   expect((await ledgerStats(url, ports)).lines).toEqual([
-    "pipeline  generation  committed  claimed  released  failed  parked  objects",
-    "orders             1          1        0         0       0       0        0",
+    "pipeline  generation  committed  claimed  returned  failed  dead-lettered  objects",
+    "orders             1          1        0         0       0              0        0",
   ]);
   expect((await showRecord(url, ports, { scope, key: "k1:a" })).lines).toEqual([
     "committed, fence 1700000000000, attempts 1",

@@ -19,7 +19,7 @@ export interface LedgerReport {
 async function withLedger(
   url: string,
   ports: LedgerPorts,
-  options: { readonly migrate: boolean },
+  options: { readonly migrate: boolean; readonly listing?: boolean },
   work: (ledger: Ledger) => Promise<LedgerReport>,
 ): Promise<LedgerReport> {
   const ledger = await openLedger(url, ports, options);
@@ -30,10 +30,18 @@ async function withLedger(
   }
 }
 
-/** Creates the ledger, or updates its schema. */
-export function initLedger(url: string, ports: LedgerPorts): Promise<LedgerReport> {
+/** Creates the ledger if it is missing. */
+export function initLedger(
+  url: string,
+  ports: LedgerPorts,
+  { listing }: { readonly listing: boolean },
+): Promise<LedgerReport> {
   const { store } = parseStoreUrl(url, "ledger");
-  return withLedger(url, ports, { migrate: true }, async () => ({
+  if (listing && store !== "dynamodb") {
+    const message = `--listing is for DynamoDB; a ${store} ledger always lists records`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  return withLedger(url, ports, { migrate: true, ...(listing && { listing }) }, async () => ({
     lines: [`The ${store} ledger is ready.`],
     ok: true,
   }));
@@ -54,21 +62,22 @@ export function ledgerStats(url: string, ports: LedgerPorts): Promise<LedgerRepo
   return withLedger(url, ports, { migrate: false }, async (ledger) => {
     const stats = await ledger.stats();
     if (stats.length === 0) return { lines: ["The ledger is empty."], ok: true };
-    const rows = stats.map((scope) => STATS_COLUMNS.map((name) => String(scope[name])));
-    return { lines: table([[...STATS_COLUMNS], ...rows]), ok: true };
+    const rows = stats.map((scope) => STATS_COLUMNS.map(([, field]) => String(scope[field])));
+    return { lines: table([STATS_COLUMNS.map(([heading]) => heading), ...rows]), ok: true };
   });
 }
 
+/** Headings are the words of the glossary; fields are the states of the ledger. */
 const STATS_COLUMNS = [
-  "pipeline",
-  "generation",
-  "committed",
-  "claimed",
-  "released",
-  "failed",
-  "parked",
-  "objects",
-] as const satisfies (keyof ScopeStats)[];
+  ["pipeline", "pipeline"],
+  ["generation", "generation"],
+  ["committed", "committed"],
+  ["claimed", "claimed"],
+  ["returned", "released"],
+  ["failed", "failed"],
+  ["dead-lettered", "parked"],
+  ["objects", "objects"],
+] as const satisfies (readonly [string, keyof ScopeStats])[];
 
 function table(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, at) =>

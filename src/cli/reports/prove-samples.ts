@@ -50,7 +50,7 @@ function readSamples(pipeline: Pipeline, path: string): ProofSample[] {
   const files = stats.isDirectory() ? filesIn(path) : [path];
   const samples =
     pipeline.source.contents === "messages"
-      ? files.flatMap((each) => payloadsIn(each))
+      ? files.flatMap((each) => (pipeline.source.own === null ? payloadsIn : bodiesIn)(each))
       : files.map((each) => ({
           key: stats.isDirectory() ? relative(path, each).split(sep).join("/") : each,
           body: readBytes(each),
@@ -86,6 +86,12 @@ function payloadsIn(file: string): ProofSample[] {
     }
     return [{ payload: parsed.value as JsonObject }];
   });
+}
+
+/** The bodies of own messages, one per line, in whatever form the pipeline decodes. */
+function bodiesIn(file: string): ProofSample[] {
+  const lines = new TextDecoder().decode(readBytes(file)).split("\n");
+  return lines.filter((line) => line.trim() !== "").map((body) => ({ body }));
 }
 
 async function fedSamples(file: string): Promise<ProofSample[]> {

@@ -11,6 +11,7 @@ const snapshot: ConsumerSnapshot = {
   duplicates: 12,
   stale: 0,
   dropped: 0,
+  held: 0,
   retried: 3,
   deadLettered: 5,
   returned: 0,
@@ -51,7 +52,7 @@ test("rare outcomes appear once they occur (S2)", () => {
   const odd = { ...snapshot, ...counts, breaker: "open", watermark: null } as const;
   const screen = summaryScreen(odd, { ...facts, deadLetters: null }, 200).join("\n");
   expect(screen).toContain("ignored 5   stale 1   dropped 2   returned 3   leases lost 4");
-  expect(screen).toContain("sink down, breaker open   watermark none yet");
+  expect(screen).toContain("sink or ledger down, breaker open   watermark none yet");
   expect(summaryLine(odd)).toBe(
     "received 120, committed 93, duplicates 12, ignored 5, stale 1, dropped 2, returned 3, " +
       "leases lost 4, retried 3, " +

@@ -46,7 +46,9 @@ export function summaryScreen(
         `waiting ${snapshot.waiting}`,
         `${rate.toFixed(1)}/s`,
         `oldest unsettled ${ageOf(snapshot.oldestUnsettledAt, facts.nowMs)}`,
-        ...(snapshot.breaker === "closed" ? [] : [`sink down, breaker ${snapshot.breaker}`]),
+        ...(snapshot.breaker === "closed"
+          ? []
+          : [`sink or ledger down, breaker ${snapshot.breaker}`]),
         `watermark ${timeOf(snapshot.watermark)}`,
       ],
       columns,
@@ -72,8 +74,8 @@ export function summaryLine(snapshot: ConsumerSnapshot): string {
 }
 
 /** Counts that are zero in most runs. */
-function unusual({ ignored, stale, dropped, returned, lost }: ConsumerSnapshot): string[] {
-  const counts = { ignored, stale, dropped, returned, "leases lost": lost };
+function unusual({ ignored, stale, dropped, held, returned, lost }: ConsumerSnapshot): string[] {
+  const counts = { ignored, stale, dropped, "too late": held, returned, "leases lost": lost };
   return Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
 }
 

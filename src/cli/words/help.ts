@@ -20,6 +20,19 @@ export function helpOfAll(commands: readonly Command[]): string {
   ].join("\n");
 }
 
+/** The subcommands of a group such as "dlq". */
+export function helpOfGroup(group: string, commands: readonly Command[]): string {
+  const rows = commands.map(({ name, summary }): [string, string] => [name, summary]);
+  return [
+    `Usage: tidegate ${group} SUBCOMMAND [flags]`,
+    "",
+    "Subcommands:",
+    ...columns(rows),
+    "",
+    `Run tidegate ${rows[0]?.[0] ?? group} --help to see the flags of a subcommand.`,
+  ].join("\n");
+}
+
 export function helpOf(command: Command): string {
   const rows = Object.entries(command.flags).map(([name, flag]): [string, string] => {
     return [
@@ -28,12 +41,15 @@ export function helpOf(command: Command): string {
     ];
   });
   rows.push(["--help", "Show this help."]);
-  const { name, summary, argument } = command;
+  const { name, summary, argument, rest } = command;
+  const after = rest?.optional ? ` [-- ${rest.name}]` : ` -- ${rest?.name}`;
+  const words = rest === undefined ? "" : after;
   return [
-    `Usage: tidegate ${name} ${argumentOf(command)}[flags]`,
+    `Usage: tidegate ${name} ${argumentOf(command)}[flags]${words}`,
     "",
     summary,
     ...(argument === undefined ? [] : ["", ...columns([[argument.name, argument.doc]])]),
+    ...(rest === undefined ? [] : columns([[rest.name, rest.doc]])),
     "",
     "Flags:",
     ...columns(rows),

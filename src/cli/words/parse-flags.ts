@@ -7,16 +7,20 @@ import { didYouMean } from "./suggest.ts";
 export interface ParsedFlags {
   readonly help: boolean;
   readonly argument: string | undefined;
+  readonly arguments: readonly string[];
   readonly flags: FlagValues<Flags>;
+  /** The words after `--`. */
+  readonly rest: readonly string[];
 }
 
 export type EnvironmentVariables = Readonly<Record<string, string | undefined>>;
 
 export function parseFlags(
   command: Command,
-  words: readonly string[],
+  given: readonly string[],
   env: EnvironmentVariables = process.env,
 ): ParsedFlags {
+  const { words, rest } = splitRest(command, given);
   const options = Object.fromEntries(
     Object.entries({ ...command.flags, help: { value: null } }).map(([name, flag]) => [
       name,
@@ -30,16 +34,17 @@ export function parseFlags(
     allowPositionals: true,
     tokens: true,
   });
-  const given: Record<string, unknown> = {};
+  const values: Record<string, unknown> = {};
   let help = false;
-  let argument: string | undefined;
+  const positionals: string[] = [];
   for (const token of tokens) {
     if (token.kind === "positional") {
-      if (command.argument === undefined || argument !== undefined) {
+      const isFull = positionals.length > 0 && command.argument?.repeats !== true;
+      if (command.argument === undefined || isFull) {
         const takes = command.argument === undefined ? "no argument" : "one argument";
         throw new UsageError(`"${command.name}" takes ${takes}, but got "${token.value}"`);
       }
-      argument = token.value;
+      positionals.push(token.value);
       continue;
     }
     if (token.kind !== "option") continue;
@@ -47,15 +52,27 @@ export function parseFlags(
       help = true;
       continue;
     }
-    given[token.name] = readFlag(command, token.name, token.rawName, token.value);
+    values[token.name] = readFlag(command, token.name, token.rawName, token.value);
   }
+  const [argument] = positionals;
   const wanted = command.argument?.optional ? undefined : command.argument;
   if (wanted !== undefined && argument === undefined && !help) {
     throw new UsageError(`"${command.name}" needs ${wanted.name}`);
   }
-  if (help) return { help, argument, flags: {} };
-  const flags = { ...fallbacksOf(command), ...variablesOf(command, env, given), ...given };
-  return { help, argument, flags: flags as FlagValues<Flags> };
+  const common = { help, argument, arguments: positionals, rest };
+  if (help) return { ...common, flags: {} };
+  if (command.rest !== undefined && !command.rest.optional && rest.length === 0) {
+    throw new UsageError(`"${command.name}" needs -- and ${command.rest.name} after its flags`);
+  }
+  const flags = { ...fallbacksOf(command), ...variablesOf(command, env, values), ...values };
+  return { ...common, flags: flags as FlagValues<Flags> };
+}
+
+/** The words before and after `--`, for a command that takes both. */
+function splitRest({ rest }: Command, given: readonly string[]) {
+  const at = rest === undefined ? -1 : given.indexOf("--");
+  if (at < 0) return { words: given, rest: [] };
+  return { words: given.slice(0, at), rest: given.slice(at + 1) };
 }
 
 function readFlag(
@@ -66,9 +83,7 @@ function readFlag(
 ): unknown {
   const flag = Object.hasOwn(command.flags, name) ? command.flags[name] : undefined;
   if (flag === undefined) {
-    const near = didYouMean(name, Object.keys(command.flags), "--");
-    const hint = near || `run tidegate ${command.name} --help to see its flags`;
-    throw new UsageError(`"${command.name}" has no flag ${rawName}; ${hint}`);
+    throw new UsageError(`"${command.name}" has no flag ${rawName}; ${flagHint(command, name)}`);
   }
   if (flag.value === null && value !== undefined) {
     throw new UsageError(`--${name} takes no value`);
@@ -77,6 +92,19 @@ function readFlag(
     throw new UsageError(`--${name} needs a value: ${flag.value}`);
   }
   return flag.parse(value ?? true, name);
+}
+
+/** Few enough flags to name them all in an error. */
+const NAMED_FLAGS_MAX = 4;
+
+function flagHint(command: Command, name: string): string {
+  const names = Object.keys(command.flags);
+  const near = didYouMean(name, names, "--");
+  if (near !== "") return near;
+  if (names.length === 0 || names.length > NAMED_FLAGS_MAX) {
+    return `run tidegate ${command.name} --help to see its flags`;
+  }
+  return `it has ${names.map((each) => `--${each}`).join(", ")}`;
 }
 
 function fallbacksOf(command: Command): Record<string, unknown> {

@@ -22,6 +22,7 @@ test("a flag overrides its variable, which overrides the default", () => {
     drainMs: 5,
     data: ".tidegate",
     metricsPort: 9464,
+    metricsHost: "127.0.0.1",
     logLevel: "info",
   });
 });

@@ -12,28 +12,32 @@ import { bucketSteps } from "./bucket-steps.ts";
 import type { CloudSetup } from "./cloud-setup.ts";
 import { queueSteps } from "./queue-steps.ts";
 import type { SetupContext, SetupStep } from "./setup-step.ts";
+import { RefusedResources, rehearsablePart } from "./sound-part.ts";
 import { subscriptionSteps, topicSteps } from "./topic-steps.ts";
 import { validateCloudSetup } from "./validate-setup.ts";
 
-/** Validates a value as a setup; throws an error that lists all problems. */
-export function readSetup(value: unknown): CloudSetup {
-  const checked = validateCloudSetup(value as JsonValue);
-  if (checked.kind === "valid") return checked.value;
-  throw invalidSetup(checked.problems);
-}
-
-/** Throws if a broker would refuse part of the setup; `scratch` is a broker to try it on (A1). */
-export async function rehearseSetup(
-  setup: CloudSetup,
+/**
+ * Validates a value as a setup and rehearses it on `scratch`, an empty broker (A1). Throws an error
+ * that lists all problems: those of the file, and what a broker would refuse of the rest.
+ */
+export async function checkSetup(
+  value: unknown,
   context: SetupContext,
   scratch: Broker,
-): Promise<void> {
-  const problems: Problem[] = [];
-  for (const step of stepsOf(setup, context)) {
+): Promise<CloudSetup> {
+  const checked = validateCloudSetup(value as JsonValue);
+  const problems = checked.kind === "valid" ? [] : [...checked.problems];
+  const part = rehearsablePart(value as JsonValue, problems);
+  const refused = new RefusedResources(part.setup);
+  for (const step of stepsOf(part.setup, context)) {
+    if (refused.affects(step.path)) continue;
     const reason = await step.make(scratch);
-    if (reason !== null) problems.push({ path: step.path, reason: `is refused: ${reason}` });
+    if (reason === null) continue;
+    refused.add(step.path);
+    problems.push({ path: part.wholePath(step.path), reason: `is refused: ${reason}` });
   }
   if (problems.length > 0) throw invalidSetup(problems);
+  return value as CloudSetup;
 }
 
 export async function applySetup(

@@ -55,6 +55,7 @@ export interface BucketSetup {
   readonly eventBridge?: boolean;
 }
 
+/** Resources to create. Applying a setup again changes nothing that exists. */
 export interface CloudSetup {
   readonly $schema?: string;
   readonly queues?: readonly QueueSetup[];

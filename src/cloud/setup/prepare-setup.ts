@@ -5,7 +5,7 @@ import { systemClock } from "../../platform/system-clock.ts";
 import { systemRandom } from "../../platform/system-random.ts";
 import { systemTurn } from "../../platform/system-turn.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
-import { readSetup, rehearseSetup } from "./apply-setup.ts";
+import { checkSetup } from "./apply-setup.ts";
 import type { CloudSetup } from "./cloud-setup.ts";
 import type { SetupContext } from "./setup-step.ts";
 
@@ -15,7 +15,6 @@ export interface SetupSettings extends Omit<SetupContext, "origin" | "newId"> {
 
 /** Returns a setup that a broker accepts; throws an error that lists the problems otherwise. */
 export async function prepareSetup(value: unknown, settings: SetupSettings): Promise<CloudSetup> {
-  const setup = readSetup(value);
   const post = () => Promise.reject(new Error("a rehearsal does not call HTTP endpoints"));
   const scratch = await createBroker(
     {
@@ -28,11 +27,10 @@ export async function prepareSetup(value: unknown, settings: SetupSettings): Pro
     settings,
   );
   try {
-    await rehearseSetup(setup, setupContext(settings, "http://localhost"), scratch);
+    return await checkSetup(value, setupContext(settings, "http://localhost"), scratch);
   } finally {
     await scratch.close();
   }
-  return setup;
 }
 
 export function setupContext(settings: SetupSettings, origin: string): SetupContext {

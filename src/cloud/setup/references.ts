@@ -9,17 +9,18 @@ export function isFifo(name: string): boolean {
   return name.endsWith(FIFO_SUFFIX);
 }
 
-interface Names {
-  readonly queues: ReadonlySet<string>;
-  readonly topics: ReadonlySet<string>;
+export interface DefinedNames {
+  has(name: unknown): boolean;
 }
 
-export function checkReferences(setup: CloudSetup, report: ReportProblem): void {
+interface Names {
+  readonly queues: DefinedNames;
+  readonly topics: DefinedNames;
+}
+
+/** `names` are all names that the file defines, also those of resources that `setup` leaves out. */
+export function checkReferences(setup: CloudSetup, report: ReportProblem, names: Names): void {
   const { queues = [], topics = [], subscriptions = [], buckets = [] } = setup;
-  const names: Names = {
-    queues: new Set(queues.map(({ name }) => name)),
-    topics: new Set(topics.map(({ name }) => name)),
-  };
   for (const [list, path] of [
     [queues, "/queues"],
     [topics, "/topics"],

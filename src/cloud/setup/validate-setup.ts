@@ -3,11 +3,13 @@
 // broker checks the values at the rehearsal.
 //   V1. A setup references only its own resources, so that it means the same everywhere.
 //   V2. An attribute that has its own field cannot also be set among the attributes.
+//   V3. References are checked between sound resources. A name that a faulty resource defines
+//       counts as defined, so that no problem is a mere consequence of another.
 
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
-import type { Checked } from "../../core/events/problem.ts";
+import { asObject, type Checked } from "../../core/events/problem.ts";
 import type { CloudSetup } from "./cloud-setup.ts";
-import { checkReferences } from "./references.ts";
+import { checkReferences, type DefinedNames } from "./references.ts";
 import {
   anyObject,
   booleanField,
@@ -22,6 +24,7 @@ import {
   structureField,
   textField,
 } from "./shape.ts";
+import { soundPart } from "./sound-part.ts";
 
 /** Maximum number of resources of one kind. */
 const RESOURCES_MAX = 10_000;
@@ -117,11 +120,20 @@ const setup = structureField({
   buckets: optionalField(listOf(bucket, many)),
 });
 
+/** Whether the setup defines that name; true for all if the list itself is invalid (V3). */
+function named(value: JsonValue, kind: "queues" | "topics"): DefinedNames {
+  const list = asObject(value)?.[kind] ?? [];
+  if (!Array.isArray(list)) return { has: () => true };
+  return new Set(list.map((each) => asObject(each as JsonValue)?.name));
+}
+
 export function validateCloudSetup(value: JsonValue): Checked<CloudSetup> {
   const { problems, report } = createProblemReporter();
   setup(value, "", report);
-  // References are checked only if the structure is valid.
-  if (problems.length === 0) checkReferences(value as unknown as CloudSetup, report);
+  const part = soundPart(value, problems); // V3
+  const reportPart = (path: string, reason: string) => report(part.wholePath(path), reason);
+  const names = { queues: named(value, "queues"), topics: named(value, "topics") };
+  checkReferences(part.setup, reportPart, names);
   if (problems.length > 0) return { kind: "invalid", problems };
   return { kind: "valid", value: value as unknown as CloudSetup };
 }

@@ -11,6 +11,7 @@ import { TidegateError } from "../errors.ts";
 /** A value that JSON can represent. */
 export type JsonValue = null | boolean | number | string | JsonArray | JsonObject;
 export type JsonArray = readonly JsonValue[];
+/** A JSON object, as payloads of events are. */
 export interface JsonObject {
   readonly [name: string]: JsonValue;
 }

@@ -38,18 +38,23 @@ export interface MessageEnvelope extends JsonObject {
   readonly payload: JsonObject;
 }
 
+/** An event before it is built. Source and dedupe key are its identity. */
 export interface EnvelopeInput {
+  /** The producer: `<org>.<domain>.<pipeline>`. */
   readonly source: string;
+  /** Names the event within its source; two events with one key are duplicates. */
   readonly dedupeKey: string;
   /** When it happened, not when it is sent; digits beyond milliseconds are dropped. */
   readonly eventTime: number | string;
   readonly payload: JsonObject;
 }
 
+/** A valid event, ready to send. */
 export interface BuiltEnvelope {
   readonly envelope: MessageEnvelope;
   /** The canonical text; send it unchanged. */
   readonly body: string;
+  /** The MessageDeduplicationId, derived from source and dedupe key. */
   readonly dedupId: string;
 }
 

@@ -9,6 +9,7 @@ import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { DeadLetterFilter } from "../policy/dead-letter-filter.ts";
+import type { OwnDecoding } from "../spec/own-source.ts";
 import {
   type LedgerState,
   type DeadLetter as ListedDeadLetter,
@@ -16,7 +17,8 @@ import {
 } from "./dead-letter-list.ts";
 import type { Dossier } from "./dossier.ts";
 import { type DropEvent, dropDeadLetters } from "./drop-dead-letters.ts";
-import { Redrive, type RedriveEvent, type RedriveSummary } from "./redrive.ts";
+import { Redrive } from "./redrive.ts";
+import { emptySummary, type RedriveEvent, type RedriveSummary } from "./redrive-events.ts";
 
 /** Selects dead letters; every field that is set must match. An empty filter matches all. */
 export interface DeadLetterSelection {
@@ -24,7 +26,10 @@ export interface DeadLetterSelection {
   readonly class?: string;
   /** The fingerprint, or at least its first 4 characters. */
   readonly fingerprint?: string;
-  /** A record key, or at least its first 11 characters, or any part of `s3://bucket/key`. */
+  /**
+   * A record key, or at least its first 11 characters, any part of `s3://bucket/key`, or the whole
+   * business key of an own message.
+   */
   readonly key?: string;
   /** Failed longer ago than this. */
   readonly olderThanMs?: number;
@@ -32,13 +37,17 @@ export interface DeadLetterSelection {
   readonly newerThanMs?: number;
 }
 
+/** A dead letter as the ledger describes it. */
 export interface DeadLetterEntry {
   readonly pipeline: string;
   readonly generation: number;
   /** The record key in the ledger. */
   readonly key: string;
+  /** The error class, such as "schema". */
   readonly class: string;
+  /** The same for all failures of one cause. */
   readonly fingerprint: string;
+  /** The error's message, masked. */
   readonly message: string;
   /** The ledger's state of the record: "parked" until it is redriven. */
   readonly state: LedgerState;
@@ -46,15 +55,21 @@ export interface DeadLetterEntry {
   readonly failedAt: number;
   /** The failed object as `s3://bucket/key`. */
   readonly object: string | null;
+  /** The FIFO group that waits behind it; null if none does. */
+  readonly haltedGroup: string | null;
+  /** The business key of a message, masked; null for objects and messages without a key. */
+  readonly businessKey: string | null;
   /** The failure report, masked; null if only the queue has the message. */
   readonly dossier: Dossier | null;
 }
 
+/** Options of `redrive`. */
 export interface RedriveRequest {
   /** Reports what would be redriven and changes nothing. */
   readonly dryRun?: boolean;
+  /** Dead letters to redrive at most. Default: 100,000. */
   readonly limit?: number;
-  /** Default: 10. */
+  /** Messages sent per second. Default: 10. */
   readonly perSecond?: number;
   /** How long a redrive follows each record. Default: 2 minutes. */
   readonly followMs?: number;
@@ -62,24 +77,30 @@ export interface RedriveRequest {
   readonly stop?: { readonly failuresMin: number; readonly failedShareMax: number };
   /** Stops after the current dead letter. */
   readonly signal?: AbortSignal;
+  /** Called for every step of every dead letter, for progress reports. */
   readonly onEvent?: (event: RedriveEvent) => void;
 }
 
+/** Options of `drop`. */
 export interface DropRequest {
   /** Reports what would be dropped and changes nothing. */
   readonly dryRun?: boolean;
+  /** Dead letters to drop at most. Default: 100,000. */
   readonly limit?: number;
   /** Stops after the current dead letter. */
   readonly signal?: AbortSignal;
+  /** Called for every dead letter, for progress reports. */
   readonly onEvent?: (event: DropEvent) => void;
 }
 
+/** What a drop did. A dry run drops nothing. */
 export interface DropSummary {
+  /** Dead letters that a dry run would have dropped. */
   readonly planned: number;
   /** Includes messages that wait in their own queue and are acknowledged on the next delivery. */
   readonly dropped: number;
   /** Not dropped: redriven meanwhile, or not visible in the queue. */
-  readonly kept: number;
+  readonly skipped: number;
 }
 
 export interface DeadLetters {
@@ -103,30 +124,18 @@ export interface DeadLetterQueues {
   readonly deadLetters: Queue | null;
 }
 
-const NOTHING: RedriveSummary = {
-  planned: 0,
-  sent: 0,
-  reopened: 0,
-  committedBefore: 0,
-  refused: 0,
-  missing: 0,
-  committed: 0,
-  overtaken: 0,
-  failedAgain: 0,
-  waiting: 0,
-  stopped: null,
-};
-
 export function createDeadLetterAccess(
   ports: DeadLetterAccessPorts,
   options: {
     readonly scope: LedgerScope;
+    /** How the pipeline reads own messages; null if it is not known or has none. */
+    readonly own?: OwnDecoding | null;
     /** Resolves to null if no queue is named anywhere (A2). */
     readonly openQueues: () => Promise<DeadLetterQueues | null>;
   },
 ): DeadLetters {
   const { clock, ledger } = ports;
-  const { scope } = options;
+  const { scope, own = null } = options;
   let opening: Promise<DeadLetterQueues | null> | null = null;
   const queues = () => {
     opening ??= options.openQueues(); // A1
@@ -140,7 +149,7 @@ export function createDeadLetterAccess(
     },
     async redrive(filter = {}, request = {}) {
       const opened = await queues();
-      if (opened === null) return { ...NOTHING }; // A2
+      if (opened === null) return emptySummary(); // A2
       const { queue: source, deadLetters } = opened;
       const { onEvent = () => {}, followMs, ...rest } = request;
       const run = new Redrive(
@@ -148,6 +157,7 @@ export function createDeadLetterAccess(
         {
           ...rest,
           scope,
+          own,
           filter: filterOf(filter),
           ownQueueOnly: deadLetters === null,
           followMs: followMs === undefined ? undefined : durationMs(followMs),
@@ -157,17 +167,17 @@ export function createDeadLetterAccess(
       return run.summary;
     },
     async drop(filter = {}, request = {}) {
-      const counts = { planned: 0, dropped: 0, kept: 0 };
+      const counts = { planned: 0, dropped: 0, skipped: 0 };
       const opened = await queues();
       if (opened === null) return counts; // A2
       const { onEvent = () => {}, ...rest } = request;
       const source = opened.queue.name;
       const run = dropDeadLetters(
-        { clock, ledger, deadLetters: opened.deadLetters },
-        { ...rest, scope, source, filter: filterOf(filter) },
+        { clock, ledger, deadLetters: opened.deadLetters, source: opened.queue },
+        { ...rest, scope, own, source, filter: filterOf(filter) },
       );
       for await (const event of run) {
-        counts[event.kind === "let-go" ? "dropped" : event.kind] += 1;
+        counts[event.kind] += 1;
         onEvent(event);
       }
       return counts;
@@ -189,6 +199,7 @@ function filterOf(selection: DeadLetterSelection): DeadLetterFilter {
 function entryOf(deadLetter: ListedDeadLetter): DeadLetterEntry {
   const { scope, key, errorClass, fingerprint, message, state, failedAt, objects, dossier } =
     deadLetter;
+  const { haltedGroup } = deadLetter;
   return {
     pipeline: scope.pipeline,
     generation: scope.generation,
@@ -199,6 +210,8 @@ function entryOf(deadLetter: ListedDeadLetter): DeadLetterEntry {
     state,
     failedAt,
     object: objects[0] ?? null,
+    haltedGroup,
+    businessKey: dossier?.business_key ?? null,
     dossier,
   };
 }

@@ -16,9 +16,12 @@ import {
   type DeadLetterFilter,
   matchesFilter,
 } from "../policy/dead-letter-filter.ts";
+import type { OwnDecoding } from "../spec/own-source.ts";
 import { createDeadLetterReader, objectUrl, type ReadDeadLetter } from "./dead-letter-read.ts";
 import { startScan } from "./dead-letter-scan.ts";
-import { type Dossier, decodeDossier } from "./dossier.ts";
+import type { Dossier } from "./dossier.ts";
+import { dossiersOf } from "./dossier-list.ts";
+import { haltedRecords } from "./halted-messages.ts";
 import { showRecords } from "./show-records.ts";
 
 /** The ledger's state of a record; "unknown" if the ledger does not have it. */
@@ -32,6 +35,8 @@ export interface DeadLetter extends DeadLetterFacts {
   readonly dossier: Dossier | null;
   /** Copies in the queue; null if the queue was not read. */
   readonly copies: number | null;
+  /** The message group that waits behind it, as its dossier names it; null if none does. */
+  readonly haltedGroup: string | null;
 }
 
 export interface DeadLetterPorts {
@@ -39,29 +44,11 @@ export interface DeadLetterPorts {
   readonly ledger: Ledger;
 }
 
-const NOTES_PER_PAGE = 100;
-/** Bounds one listing. */
-export const DOSSIERS_MAX = 100_000;
-
-/** The dossiers of a scope, ordered by key. */
-export async function* dossiersOf(ledger: Ledger, scope: LedgerScope): AsyncGenerator<Dossier> {
-  let after: string | null = null;
-  for (let read = 0; read < DOSSIERS_MAX; read += NOTES_PER_PAGE) {
-    const page: { readonly body: string; readonly name: string }[] = await ledger.listNotes(
-      scope,
-      "dossier",
-      { after, limit: NOTES_PER_PAGE },
-    );
-    for (const { body } of page) yield decodeDossier(body);
-    after = page.at(-1)?.name ?? null;
-    if (page.length < NOTES_PER_PAGE) return;
-  }
-}
-
 /** The facts of a dossier that filters match. */
 export function deadLetterFacts(dossier: Dossier): DeadLetterFacts {
   const { error_class, fingerprint, record_key, idempotency_key, object } = dossier;
   return {
+    pipeline: dossier.pipeline,
     errorClass: error_class,
     fingerprint,
     keys: [record_key, idempotency_key],
@@ -76,15 +63,17 @@ export async function listDeadLetters(
   request: {
     readonly scope: LedgerScope;
     readonly filter?: DeadLetterFilter | undefined;
+    /** How the pipeline reads own messages; null if it is not known or has none. */
+    readonly own?: OwnDecoding | null | undefined;
     readonly signal?: AbortSignal | undefined;
   },
 ): Promise<DeadLetter[]> {
   const { clock, ledger, queue } = ports;
-  const { scope, filter = {}, signal } = request;
+  const { scope, filter = {} } = request;
   const now = clock.now();
-  const copies = queue === undefined ? null : await copiesIn(ledger, queue, scope, signal);
-  const matches: Omit<DeadLetter, "scope" | "state">[] = [];
-  const add = (key: RecordKey, rest: Omit<DeadLetter, "scope" | "key" | "state">) => {
+  const copies = queue === undefined ? null : await copiesIn(ledger, queue, request);
+  const matches: Omit<DeadLetter, "scope" | "state" | "haltedGroup">[] = [];
+  const add = (key: RecordKey, rest: Omit<(typeof matches)[0], "key">) => {
     if (matchesFilter(rest, filter, now)) matches.push({ key, ...rest });
   };
   for await (const dossier of dossiersOf(ledger, scope)) {
@@ -99,7 +88,8 @@ export async function listDeadLetters(
     if (deadLetter === undefined) continue;
     const { errorClass, fingerprint, keys, shownObject, failedAt, message } = deadLetter;
     const objects = shownObject === null ? [] : [shownObject];
-    const facts = { errorClass, fingerprint, keys, objects, failedAt, message };
+    const { pipeline } = scope;
+    const facts = { pipeline, errorClass, fingerprint, keys, objects, failedAt, message };
     add(key, { ...facts, dossier: null, copies: deadLetters.length }); // I3
   }
   const views = await showRecords(
@@ -107,9 +97,12 @@ export async function listDeadLetters(
     scope,
     matches.map(({ key }) => key),
   );
+  const halted = await haltedRecords(ledger, scope);
   const stateOf = (key: RecordKey): LedgerState => views.get(key)?.record.kind ?? "unknown";
+  const groupOf = ({ key, dossier }: (typeof matches)[0]) =>
+    halted.has(key) ? (dossier?.group_id ?? null) : null;
   const listed = matches
-    .map((each) => ({ ...each, scope, state: stateOf(each.key) }))
+    .map((each) => ({ ...each, scope, state: stateOf(each.key), haltedGroup: groupOf(each) }))
     .filter(({ state, dossier, copies }) => {
       return state !== "committed" || dossier === null || (copies ?? 0) > 0; // I1
     });
@@ -120,11 +113,10 @@ export async function listDeadLetters(
 async function copiesIn(
   ledger: Ledger,
   queue: QueueReceiver,
-  scope: LedgerScope,
-  signal: AbortSignal | undefined,
+  { scope, own, signal }: Pick<Parameters<typeof listDeadLetters>[1], "scope" | "own" | "signal">,
 ): Promise<Map<RecordKey, ReadDeadLetter[]>> {
   const copies = new Map<RecordKey, ReadDeadLetter[]>();
-  const read = createDeadLetterReader({ ledger, deadLetters: queue }, scope);
+  const read = createDeadLetterReader({ ledger, deadLetters: queue }, scope, own);
   const scan = startScan(queue, signal === undefined ? {} : { signal });
   try {
     for (let batch = await scan.next(); batch.length > 0; batch = await scan.next()) {

@@ -12,11 +12,15 @@
 //       the scope names it: by message id or, in a FIFO queue, by the deduplication id of the send.
 //       Every pipeline that got the same event can read the body, and each may have its own dead
 //       letter. So a copy that no dossier names is ignored, even if this pipeline sent it.
+//   R5. The body of an own message shows its key only to its pipeline. Without the pipeline, the
+//       identity in the attributes (X8 of dead-letter.ts) decides whose a dead letter is, and a
+//       bare one is found by its message id among the dossiers of the scope.
 
 import { messageBytes } from "../../core/encoding/message-size.ts";
 import { parseQueueArn } from "../../core/queue-arn.ts";
 import { epochMs } from "../../core/units.ts";
-import { fenceOf } from "../../ledger/record-state.ts";
+import { recordKey } from "../../ledger/record-key.ts";
+import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { OutgoingMessage, QueueSender } from "../../ports/queue.ts";
 import type { Delivery, QueueReceiver } from "../../ports/queue-receiver.ts";
@@ -26,6 +30,7 @@ import {
   type DeadLetterFacts,
   UNKNOWN_CLASS,
 } from "../policy/dead-letter-filter.ts";
+import type { OwnDecoding } from "../spec/own-source.ts";
 import { decodeDelivery } from "../stages/decode.ts";
 import {
   ATTRIBUTES_MAX,
@@ -35,8 +40,10 @@ import {
   isTidegateAttribute,
   mayBeBare,
   REDRIVEN_ATTRIBUTE,
+  redriveMark,
 } from "./dead-letter.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
+import { dossiersOf } from "./dossier-list.ts";
 
 /** One record of a dead letter. */
 export interface DeadLetterRecord {
@@ -70,21 +77,28 @@ export type DeadLetterReader = (delivery: Delivery) => Promise<ReadDeadLetter | 
 export function createDeadLetterReader(
   ports: { readonly ledger: Ledger; readonly deadLetters: Pick<QueueReceiver, "facts"> },
   scope: LedgerScope,
+  own: OwnDecoding | null = null,
 ): DeadLetterReader {
   const { ledger, deadLetters } = ports;
+  const findBare = createBareFinder(ledger, scope);
   let limit: Promise<number> | null = null;
   const bytesMax = () => {
     limit ??= deadLetters.facts().then(({ messageBytesMax }) => messageBytesMax);
     return limit;
   };
   return async (delivery) => {
-    const deadLetter = parseDeadLetter(delivery, scope);
+    const deadLetter = parseDeadLetter(delivery, scope, own);
     if (deadLetter === null || delivery.movedFrom !== null) return deadLetter;
     if (delivery.attributes[DEAD_LETTER_ATTRIBUTES.errorClass] !== undefined) return deadLetter;
     const matches = await findDossiers(ledger, deadLetter);
     const named = matches.filter(({ names }) => names);
     const keyless = delivery.attributes[DEAD_LETTER_ATTRIBUTES.key] === undefined;
-    if (keyless && named.length === 0 && mayBeBare(delivery, await bytesMax())) return null; // R4
+    if (keyless && named.length === 0 && mayBeBare(delivery, await bytesMax())) {
+      const bare = await findBare(delivery); // R5
+      if (bare === null) return null; // R4
+      const bareOf = bare.dossier.message_id;
+      return withDossiers(ledger, { ...deadLetter, bareOf }, [bare]);
+    }
     // Several records of one message may be dead-lettered, each with its own dead letter.
     if (named.length === 0) return withDossiers(ledger, deadLetter, matches);
     const bareOf = keyless ? (named[0]?.dossier.message_id ?? null) : null;
@@ -99,6 +113,41 @@ interface DossierMatch {
   readonly names: boolean;
 }
 
+/** Finds the dossier of an own message that names a bare dead letter (R5). Reads them once. */
+function createBareFinder(ledger: Ledger, scope: LedgerScope) {
+  let reading: Promise<Dossier[]> | null = null;
+  const read = async () => {
+    const dossiers: Dossier[] = [];
+    for await (const dossier of dossiersOf(ledger, scope)) {
+      const sent = dossier.dead_letter === null || dossier.dead_letter.bare === true;
+      if (sent && typeof dossier.body_digest === "string") dossiers.push(dossier);
+    }
+    return dossiers;
+  };
+  return async (delivery: Delivery): Promise<DossierMatch | null> => {
+    reading ??= read();
+    for (const dossier of await reading) {
+      const key = asRecordKey(dossier.record_key);
+      if (!(await isNamedBy(ledger, scope, { key, dossier, delivery }))) continue;
+      const record = { key, identity: dossier.idempotency_key, object: null };
+      return { record, dossier, names: true };
+    }
+    return null;
+  };
+}
+
+/** Whether a dossier names a dead letter (R4). */
+async function isNamedBy(
+  ledger: Ledger,
+  scope: LedgerScope,
+  { key, dossier, delivery }: { key: RecordKey; dossier: Dossier; delivery: Delivery },
+): Promise<boolean> {
+  if (dossier.dead_letter?.message_id === delivery.messageId) return true;
+  if (typeof delivery.dedupId !== "string") return false;
+  const fence = await fenceIn(ledger, scope, key, dossier);
+  return delivery.dedupId === deadLetterDedupId(key, fence);
+}
+
 async function findDossiers(
   ledger: Ledger,
   deadLetter: ReadDeadLetter,
@@ -109,11 +158,7 @@ async function findDossiers(
     const note = await ledger.findNote(scope, "dossier", record.key);
     if (note === undefined) continue;
     const dossier = decodeDossier(note.body);
-    const names =
-      dossier.dead_letter?.message_id === delivery.messageId ||
-      (typeof delivery.dedupId === "string" &&
-        delivery.dedupId ===
-          deadLetterDedupId(record.key, await fenceIn(ledger, scope, record.key, dossier)));
+    const names = await isNamedBy(ledger, scope, { key: record.key, dossier, delivery });
     matches.push({ record, dossier, names });
   }
   return matches;
@@ -137,7 +182,7 @@ async function withDossiers(
   const failure = { ...failureIn(dossier), fence, ...deadLetter.failure };
   return {
     ...deadLetter,
-    ...recordFacts(records, failure),
+    ...recordFacts(scope, records, failure),
     records,
     ...facts,
     failure,
@@ -158,16 +203,35 @@ function failureIn(dossier: Dossier): Omit<FailureFacts, "fence"> {
 }
 
 /** Reads a dead letter; null if it belongs to another pipeline or generation (R1). */
-function parseDeadLetter(delivery: Delivery, scope: LedgerScope): ReadDeadLetter | null {
+function parseDeadLetter(
+  delivery: Delivery,
+  scope: LedgerScope,
+  own: OwnDecoding | null,
+): ReadDeadLetter | null {
   const { attributes } = delivery;
   const key = attributes[DEAD_LETTER_ATTRIBUTES.key];
-  const all = recordsOf(delivery, scope);
+  const failure = readFailure(attributes[DEAD_LETTER_ATTRIBUTES.failure]);
+  const identity = failure?.identity;
+  if (identity !== undefined && recordKey(scope, identity) === key) {
+    const record = { key: asRecordKey(key), identity, object: null };
+    return withFailure(delivery, scope, [record], failure); // R5
+  }
+  const all = recordsOf(delivery, scope, own);
   if (key === undefined) return backStop(delivery, scope, all);
   const records = all.filter((record) => record.key === key);
   if (records.length === 0) return null; // R1
-  const failure = readFailure(attributes[DEAD_LETTER_ATTRIBUTES.failure]);
+  return withFailure(delivery, scope, records, failure);
+}
+
+function withFailure(
+  delivery: Delivery,
+  scope: LedgerScope,
+  records: readonly DeadLetterRecord[],
+  failure: FailureFacts | null,
+): ReadDeadLetter {
+  const { attributes } = delivery;
   return {
-    ...recordFacts(records, failure),
+    ...recordFacts(scope, records, failure),
     delivery,
     scope,
     records,
@@ -191,7 +255,7 @@ function backStop(
   const moved = delivery.movedFrom !== null;
   const errorClass = moved ? BACK_STOP_CLASS : UNKNOWN_CLASS;
   return {
-    ...recordFacts(records, null),
+    ...recordFacts(scope, records, null),
     delivery,
     scope,
     records,
@@ -207,19 +271,29 @@ function backStop(
   };
 }
 
-function recordFacts(records: readonly DeadLetterRecord[], failure: FailureFacts | null) {
+function recordFacts(
+  { pipeline }: LedgerScope,
+  records: readonly DeadLetterRecord[],
+  failure: FailureFacts | null,
+) {
   const objects = records.flatMap(({ object }) => (object === null ? [] : [objectUrl(object)]));
   return {
+    pipeline,
     keys: records.flatMap(({ key, identity }) => [key, identity]),
     objects,
     shownObject: failure?.object ?? objects[0] ?? null,
   };
 }
 
-/** The records of a body within a scope, for any bucket and prefix. */
-function recordsOf(delivery: Delivery, { pipeline, generation }: LedgerScope): DeadLetterRecord[] {
-  const source = { bucket: null, prefix: "", queue: null, contents: "objects" } as const;
-  const { records } = decodeDelivery({ name: pipeline, generation, source }, delivery);
+/** The records of a body within a scope, for any bucket and prefix, and removals as well. */
+function recordsOf(
+  delivery: Delivery,
+  { pipeline, generation }: LedgerScope,
+  own: OwnDecoding | null,
+): DeadLetterRecord[] {
+  const source = { bucket: null, prefix: "", queue: null, contents: "objects", own } as const;
+  const any = { name: pipeline, generation, source, onRemoved: "handle" } as const;
+  const { records } = decodeDelivery(any, delivery);
   return records.map(({ key, identity, object }) => ({ key, identity, object }));
 }
 
@@ -250,7 +324,7 @@ export function originalOf(
     ([name]) => !isTidegateAttribute(name),
   );
   const attributes = { ...Object.fromEntries(originals), ...failure?.attributes };
-  const marked = { ...attributes, [REDRIVEN_ATTRIBUTE]: "1" };
+  const marked = { ...attributes, [REDRIVEN_ATTRIBUTE]: redriveMark(failure?.transport_key) };
   const markFits =
     Object.keys(marked).length <= ATTRIBUTES_MAX &&
     messageBytes(body, marked) <= to.limits.messageBytesMax;

@@ -2,18 +2,13 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { collect } from "../../../test/support/byte-sources.ts";
 import {
   type ConsumerWorldOptions,
   createConsumerWorld,
   type Handler,
 } from "../../../test/support/consumer-world.ts";
-import {
-  collect,
-  inTime,
-  listIn,
-  runRedrive,
-  SCOPE,
-} from "../../../test/support/dead-letter-world.ts";
+import { inTime, listIn, runRedrive, SCOPE } from "../../../test/support/dead-letter-world.ts";
 import { MASKED } from "../../core/encoding/mask.ts";
 import { messageBytes } from "../../core/encoding/message-size.ts";
 import { hasInvalidXmlCharacter } from "../../core/encoding/text.ts";
@@ -100,6 +95,7 @@ test("a dead letter fits wherever its message did, and restores the original", (
       const deadLetter = {
         delivery: { ...delivery, attributes: message.attributes },
         scope: SCOPE,
+        pipeline: SCOPE.pipeline,
         records: [],
         failure: text === undefined ? null : JSON.parse(text),
         fence: FENCE,
@@ -207,7 +203,7 @@ describe.each(CASES)("a message that leaves $leaves of $bytesMax bytes", (each) 
     const { world } = await parkSized(spareBytes, { bytesMax });
     await using _world = world;
     const { cloud, ledger, deadLetters } = world;
-    const ports = { clock: cloud.clock, ledger, deadLetters };
+    const ports = { clock: cloud.clock, ledger, deadLetters, source: world.queue };
     const options = { scope: SCOPE, source: "work", filter: { errorClass: "schema" } };
     const events = await inTime(world, collect(dropDeadLetters(ports, options)));
     expect(events).toMatchObject([{ kind: "dropped", item: { errorClass: "schema" } }]);

@@ -18,6 +18,9 @@
 //       Messages are dated by the queue's clock (queue-clock.ts).
 //   X7. An error message may contain any character, but SQS accepts only those of XML. A rejected
 //       dead letter would be sent again and again, and its record would never finish.
+//   X8. The body of an own message does not show its key without its pipeline. Its dead letter
+//       carries the identity, which together with the scope gives the record key. A key that is an
+//       id of the queue is carried too, because the dead letter and its redrive get new ids.
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { MASKED } from "../../core/encoding/mask.ts";
@@ -57,6 +60,10 @@ export interface FailureFacts {
   readonly failed_at: number;
   /** The masked `s3://bucket/key`; absent if nothing in it is masked. */
   readonly object?: string;
+  /** Only of own messages: the identity, from which the record key follows (X8). */
+  readonly identity?: string;
+  /** Only of a key that is an id of the queue (X8). */
+  readonly transport_key?: string;
   /** Attributes of the original that exceeded ATTRIBUTES_MAX. */
   readonly attributes: Readonly<Record<string, string>>;
 }
@@ -66,12 +73,17 @@ export function deadLetterOf(
   delivery: Delivery,
   dossier: Dossier,
   fence: Fence,
-  { fifo, messageBytesMax }: { readonly fifo: boolean; readonly messageBytesMax: number },
+  queue: {
+    readonly fifo: boolean;
+    readonly messageBytesMax: number;
+    readonly transportKey?: string | null;
+  },
 ): { readonly message: OutgoingMessage; readonly bare: boolean } {
   const { body } = delivery;
+  const { fifo, messageBytesMax, transportKey = null } = queue;
   const fits = (candidate: AddedAttributes) =>
     messageBytes(body, attributesOf(delivery, candidate)) <= messageBytesMax;
-  const added = addedAttributes(delivery, dossier, fence).find(fits) ?? BARE;
+  const added = addedAttributes(delivery, dossier, fence, transportKey).find(fits) ?? BARE;
   const message = {
     body,
     attributes: attributesOf(delivery, added),
@@ -94,8 +106,10 @@ function addedAttributes(
   delivery: Delivery,
   dossier: Dossier,
   fence: Fence,
+  transportKey: string | null,
 ): readonly AddedAttributes[] {
   const { attempts, queue, last_failed_at: failed_at, record_key } = dossier;
+  const isOwn = typeof dossier.body_digest === "string";
   const message = clampText(dossier.message, MESSAGE_CHARS_MAX);
   const object = maskedObject(dossier);
   const facts = {
@@ -106,6 +120,8 @@ function addedAttributes(
     message_id: delivery.messageId,
     failed_at,
     ...(object !== null && { object }),
+    ...(isOwn && { identity: dossier.idempotency_key }), // X8
+    ...(transportKey !== null && { transport_key: transportKey }), // X8
   };
   const key = { [DEAD_LETTER_ATTRIBUTES.key]: record_key };
   const all = {
@@ -182,6 +198,27 @@ export function isDeadLetterOf(delivery: Delivery, key: RecordKey, fence: Fence)
     return facts?.fence === fence;
   } catch {
     return false; // Another program wrote an attribute of this name.
+  }
+}
+
+const TRANSPORT_MARK = "key:";
+
+/** The value of the redrive mark, which carries a key that is an id of the queue (X8). */
+export function redriveMark(transportKey: string | undefined): string {
+  return transportKey === undefined ? "1" : `${TRANSPORT_MARK}${transportKey}`;
+}
+
+/** The id that a redriven message or a dead letter had as its key; null without one (X8). */
+export function transportKeyIn({ attributes }: Pick<Delivery, "attributes">): string | null {
+  const mark = attributes[REDRIVEN_ATTRIBUTE] ?? "";
+  if (mark.startsWith(TRANSPORT_MARK)) return mark.slice(TRANSPORT_MARK.length);
+  const text = attributes[DEAD_LETTER_ATTRIBUTES.failure];
+  if (text === undefined) return null;
+  try {
+    const facts = JSON.parse(text) as FailureFacts | null;
+    return typeof facts?.transport_key === "string" ? facts.transport_key : null;
+  } catch {
+    return null; // Another program wrote an attribute of this name.
   }
 }
 

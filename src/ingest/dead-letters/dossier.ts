@@ -8,18 +8,23 @@ import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.t
 import { clampText } from "../../core/encoding/text.ts";
 import type { EpochMs } from "../../core/units.ts";
 
+/** The failure report of a dead letter. Masks apply to every field. */
 export interface Dossier {
   readonly pipeline: string;
   readonly generation: number;
   /** The key in the ledger; `idempotency_key` is the same for all pipelines. */
   readonly record_key: string;
   readonly idempotency_key: string;
+  /** Masked; null for objects, and for messages without a key. */
+  readonly business_key?: string | null;
   readonly queue: string;
   readonly message_id: string;
   readonly group_id: string | null;
   readonly object: { readonly bucket: string; readonly key: string } | null;
   /** Finds the dossier by the object's key although the key is masked. */
   readonly object_digest?: string | null;
+  /** Only of own messages: distinguishes another body under the same key from a copy. */
+  readonly body_digest?: string | null;
   readonly error_class: string;
   readonly fingerprint: string;
   readonly message: string;

@@ -4,7 +4,8 @@
 //   O2. The message is deleted first, the dossier second. A crash in between leaves the dossier, by
 //       which the next run finds the rest of the work.
 //   O3. The record stays parked: later copies of the message are acknowledged and not run. Where
-//       the message waits in its own queue, removing the dossier makes the consumer delete it.
+//       the message waits in its own queue, removing the dossier makes the consumer delete it. The
+//       queue redelivers it immediately (H1 of halted-messages.ts).
 //   O4. A dossier whose dead letter the queue did not return is kept, unless the queue is empty:
 //       another reader may have received the dead letter.
 
@@ -13,17 +14,23 @@ import type { RecordView } from "../../ports/ledger.ts";
 import type { QueueReceiver } from "../../ports/queue-receiver.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { type DeadLetterFilter, matchesFilter } from "../policy/dead-letter-filter.ts";
-import { type DeadLetterPorts, deadLetterFacts, dossiersOf } from "./dead-letter-list.ts";
+import type { OwnDecoding } from "../spec/own-source.ts";
+import { type DeadLetterPorts, deadLetterFacts } from "./dead-letter-list.ts";
 import { createDeadLetterReader, isFrom, type ReadDeadLetter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import { type Dossier, decodeDossier } from "./dossier.ts";
-import { type RedriveItem, redriveItemOf } from "./redrive.ts";
+import { dossiersOf } from "./dossier-list.ts";
+import { type HaltedQueue, wakeHalted } from "./halted-messages.ts";
+import type { RedriveItem } from "./redrive-events.ts";
+import { redriveItemOf } from "./redrive-item.ts";
 import { deleteDeadLetter, removeCommittedDossier } from "./redrive-step.ts";
 import { batchesOf, mapConcurrently, showRecords } from "./show-records.ts";
 
 export interface DropPorts extends DeadLetterPorts {
   /** Null without a dead-letter queue. */
   readonly deadLetters: QueueReceiver | null;
+  /** The queue that the dead letters came from. */
+  readonly source: HaltedQueue;
 }
 
 export interface DropOptions {
@@ -31,17 +38,24 @@ export interface DropOptions {
   /** Name of the queue that the dead letters came from (O1). */
   readonly source: string;
   readonly filter?: DeadLetterFilter | undefined;
+  /** How the pipeline reads own messages; null if it is not known or has none. */
+  readonly own?: OwnDecoding | null | undefined;
   readonly dryRun?: boolean | undefined;
   readonly limit?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a drop did to one dead letter. */
 export type DropEvent =
-  | { readonly kind: "planned" | "dropped"; readonly item: RedriveItem }
-  /** Its message waits in its own queue and is acknowledged on the next delivery (O3). */
-  | { readonly kind: "let-go"; readonly item: RedriveItem }
+  | { readonly kind: "planned"; readonly item: RedriveItem }
+  | {
+      readonly kind: "dropped";
+      readonly item: RedriveItem;
+      /** False if the message waits in its own queue, to be deleted on its next delivery (O3). */
+      readonly messageDeleted: boolean;
+    }
   /** Not dropped: its record is in progress, or its dead letter was not deleted or found (O4). */
-  | { readonly kind: "kept"; readonly item: RedriveItem; readonly reason: string };
+  | { readonly kind: "skipped"; readonly item: RedriveItem; readonly reason: string };
 
 const LIMIT_DEFAULT = 100_000;
 
@@ -56,6 +70,7 @@ export async function* dropDeadLetters(
     ports,
     scope,
     source,
+    own: options.own ?? null,
     dryRun: options.dryRun === true,
     handled: new Set(),
     matches: (facts) => matchesFilter(facts, filter, clock.now()),
@@ -94,6 +109,7 @@ interface DropRun {
   readonly ports: DropPorts;
   readonly scope: LedgerScope;
   readonly source: string;
+  readonly own: OwnDecoding | null;
   readonly dryRun: boolean;
   readonly handled: Set<string>;
   readonly matches: (facts: Parameters<typeof matchesFilter>[0]) => boolean;
@@ -106,7 +122,7 @@ async function* dropFromQueue(
   deadLetters: QueueReceiver,
 ): AsyncGenerator<DropEvent> {
   const { clock, ledger } = run.ports;
-  const read = createDeadLetterReader({ ledger, deadLetters }, run.scope);
+  const read = createDeadLetterReader({ ledger, deadLetters }, run.scope, run.own);
   while (run.mayContinue()) {
     const deliveries = await scan.next();
     if (deliveries.length === 0) return;
@@ -123,12 +139,12 @@ async function* dropFromQueue(
         continue;
       }
       if (!(await deleteDeadLetter({ clock, deadLetters }, deadLetter))) {
-        yield { kind: "kept", item, reason: "the queue rejected the delete" };
+        yield { kind: "skipped", item, reason: "the queue rejected the delete" };
         continue;
       }
       scan.markDeleted(deadLetter.delivery);
       await removeDossiers(run, deadLetter); // O2
-      if (!copy) yield { kind: "dropped", item };
+      if (!copy) yield { kind: "dropped", item, messageDeleted: true };
     }
   }
 }
@@ -160,12 +176,12 @@ async function* dropDossier(
       if (!run.dryRun) await removeCommittedDossier(ledger, run.scope, asRecordKey(key));
       return;
     }
-    yield { kind: "kept", item, reason: "it was redriven and is in progress" };
+    yield { kind: "skipped", item, reason: "it was redriven and is in progress" };
     return;
   }
   if (dead_letter !== null && !queueIsEmpty) {
     const reason = `its dead letter was not found in ${dead_letter.queue}`;
-    yield { kind: "kept", item, reason }; // O4
+    yield { kind: "skipped", item, reason }; // O4
     return;
   }
   run.handled.add(key);
@@ -174,5 +190,6 @@ async function* dropDossier(
     return;
   }
   await ledger.removeNotes(run.scope, "dossier", [key]);
-  yield { kind: dead_letter === null ? "let-go" : "dropped", item }; // O3
+  await wakeHalted(run.ports, run.scope, asRecordKey(key));
+  yield { kind: "dropped", item, messageDeleted: dead_letter !== null }; // O3
 }

@@ -2,9 +2,9 @@
 // the dead letters of the other, even if they are bare and do not name their pipeline (X4, R4).
 
 import { describe, expect, test } from "vitest";
+import { collect } from "../../../test/support/byte-sources.ts";
 import { type ConsumerWorld, createConsumerWorld } from "../../../test/support/consumer-world.ts";
 import {
-  collect,
   inTime,
   listIn,
   redrivePorts,
@@ -76,7 +76,7 @@ async function fanOut(
 
 function drop(world: ConsumerWorld, scope: typeof FIRST, source: Queue) {
   const { cloud, ledger, deadLetters } = world;
-  const ports = { clock: cloud.clock, ledger, deadLetters };
+  const ports = { clock: cloud.clock, ledger, deadLetters, source: world.queue };
   return inTime(world, collect(dropDeadLetters(ports, { scope, source: source.name })));
 }
 

@@ -1,5 +1,6 @@
 // Make dossier: builds the failure report of a record when it is dead-lettered.
 
+import { sha256Hex } from "../../core/encoding/hash.ts";
 import { msBetween } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
@@ -7,6 +8,7 @@ import type { LedgerScope } from "../../ports/record.ts";
 import type { Verdict } from "../policy/error-class.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import { objectDigest } from "../running/tried-note.ts";
+import type { Pipeline } from "../spec/define-pipeline.ts";
 import type { Claim } from "../stages/claim.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
@@ -30,6 +32,7 @@ export async function makeDossier(
     readonly scope: LedgerScope;
     readonly queue: { readonly name: string };
     readonly runId: string;
+    readonly pipeline: Pick<Pipeline, "source">;
   },
   attempt: {
     readonly record: WorkRecord;
@@ -49,11 +52,13 @@ export async function makeDossier(
     generation: about.scope.generation,
     record_key: record.key,
     idempotency_key: record.identity,
+    business_key: ports.masked.businessKeyOf(record, failed.secrets),
     queue: about.queue.name,
     message_id: delivery.messageId,
     group_id: failed.groupId,
     object: ports.masked.objectOf(record, failed.secrets),
     object_digest: object === null ? null : objectDigest(object.key),
+    body_digest: about.pipeline.source.own === null ? null : sha256Hex(delivery.body),
     error_class: failed.verdict.errorClass,
     fingerprint: failed.fingerprint,
     message: failed.message,

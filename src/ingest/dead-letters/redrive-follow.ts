@@ -5,6 +5,7 @@
 //   W3. A committed record needs no dossier: it is removed when the commit is found. A record that
 //       was dead-lettered again keeps the dossier of its new failure.
 //   W4. All records are read from the ledger together, in batches, for all dead letters.
+//   W5. A message that had no key when it failed may have one now. Its record is then another one.
 
 import { compareSequencers } from "../../core/events/sequencer.ts";
 import { addMs, type DurationMs, type EpochMs } from "../../core/units.ts";
@@ -12,6 +13,7 @@ import { fenceOf } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, RecordView } from "../../ports/ledger.ts";
 import type { Fence, LedgerScope, RecordKey } from "../../ports/record.ts";
+import { findRekeyed } from "../running/rekeyed-notes.ts";
 import type { DeadLetterRecord } from "./dead-letter-read.ts";
 import { mapConcurrently, type RecordViews, showRecords } from "./show-records.ts";
 
@@ -110,7 +112,14 @@ async function endOf(
   if (kind === "parked") {
     return (view?.record.fence ?? 0) > record.fence ? "failed-again" : "waiting"; // W1
   }
+  const rekeyed = record.object === null ? await findRekeyed(ledger, scope, record.key) : null;
+  if (rekeyed !== null) return endOfRekeyed(await ledger.show(scope, rekeyed)); // W5
   return (await isOvertaken(ledger, scope, record)) ? "overtaken" : "waiting";
+}
+
+function endOfRekeyed(view: RecordView | undefined): RedriveEnd {
+  if (view?.record.kind === "committed") return "committed";
+  return view?.record.kind === "parked" ? "failed-again" : "waiting";
 }
 
 async function removeDossiers(

@@ -25,6 +25,7 @@ import type { OutgoingMessage, QueueSender, SendOutcome } from "../../ports/queu
 import type { QueueReceiver } from "../../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import { type DeadLetterRecord, originalOf, type ReadDeadLetter } from "./dead-letter-read.ts";
+import type { HaltedQueue } from "./halted-messages.ts";
 import { type Followed, fenceNow } from "./redrive-follow.ts";
 import { type RecordViews, showRecords } from "./show-records.ts";
 
@@ -34,7 +35,7 @@ const RETRY_MS: DurationMs = durationMs(200);
 export interface RedriveStepPorts {
   readonly clock: Clock;
   readonly ledger: Ledger;
-  readonly source: QueueSender;
+  readonly source: QueueSender & HaltedQueue;
   readonly deadLetters: QueueReceiver;
 }
 

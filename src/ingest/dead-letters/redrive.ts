@@ -10,14 +10,7 @@
 //       records once per receive or after POLL_MS. It is written per dead letter, so that a run
 //       that ends early has not reopened a record that it did not send.
 
-import {
-  addMs,
-  type DurationMs,
-  durationMs,
-  type EpochMs,
-  minutes,
-  seconds,
-} from "../../core/units.ts";
+import { type DurationMs, durationMs, minutes, seconds } from "../../core/units.ts";
 import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
@@ -28,17 +21,22 @@ import {
   type RedriveStopRule,
   tooManyFailAgain,
 } from "../policy/redrive-stop.ts";
-import { HALT_MS } from "../stages/fail.ts";
-import { deadLetterFacts, dossiersOf } from "./dead-letter-list.ts";
-import {
-  createDeadLetterReader,
-  isFrom,
-  objectUrl,
-  type ReadDeadLetter,
-} from "./dead-letter-read.ts";
+import type { OwnDecoding } from "../spec/own-source.ts";
+import { deadLetterFacts } from "./dead-letter-list.ts";
+import { createDeadLetterReader, isFrom, type ReadDeadLetter } from "./dead-letter-read.ts";
 import { type DeadLetterScan, startScan } from "./dead-letter-scan.ts";
 import type { Dossier } from "./dossier.ts";
-import { createFollower, type Follower, fenceNow, type RedriveEnd } from "./redrive-follow.ts";
+import { dossiersOf } from "./dossier-list.ts";
+import { wakeHalted } from "./halted-messages.ts";
+import {
+  countEvent,
+  emptySummary,
+  type RedriveEvent,
+  type RedriveItem,
+  type RedriveSummary,
+} from "./redrive-events.ts";
+import { createFollower, type Follower, fenceNow } from "./redrive-follow.ts";
+import { itemOfDossier, redriveItemOf } from "./redrive-item.ts";
 import {
   deleteDeadLetter,
   type RedriveStepPorts,
@@ -48,6 +46,8 @@ import {
 } from "./redrive-step.ts";
 import { batchesOf, mapConcurrently, type RecordViews, showRecords } from "./show-records.ts";
 
+export type { RedriveEvent, RedriveItem, RedriveSummary };
+
 export interface RedrivePorts extends RedriveStepPorts {
   readonly random: Random;
 }
@@ -55,6 +55,8 @@ export interface RedrivePorts extends RedriveStepPorts {
 export interface RedriveOptions {
   readonly scope: LedgerScope;
   readonly filter?: DeadLetterFilter | undefined;
+  /** How the pipeline reads own messages; null if it is not known or has none. */
+  readonly own?: OwnDecoding | null | undefined;
   /** Reports what would be redriven and changes nothing. */
   readonly dryRun?: boolean | undefined;
   readonly perSecond?: number | undefined;
@@ -81,40 +83,6 @@ export const REDRIVE_DEFAULTS = {
 /** How often the followed records are read from the ledger. */
 const POLL_MS: DurationMs = seconds(1);
 
-export interface RedriveItem {
-  readonly key: string;
-  readonly object: string | null;
-  readonly errorClass: string;
-  readonly fingerprint: string;
-  readonly failedAt: EpochMs;
-}
-
-export type RedriveEvent =
-  | { readonly kind: "planned" | "sent" | "committed-before"; readonly item: RedriveItem }
-  /** It waits in its own queue, which redelivers it by `deliveredBy`. */
-  | { readonly kind: "reopened"; readonly item: RedriveItem; readonly deliveredBy: EpochMs }
-  /** An earlier run sent it. */
-  | { readonly kind: "on-its-way"; readonly item: RedriveItem }
-  /** Its dossier names a dead letter that the queue did not return. */
-  | { readonly kind: "missing"; readonly item: RedriveItem }
-  | { readonly kind: "refused"; readonly item: RedriveItem; readonly reason: string }
-  | { readonly kind: "ended"; readonly item: RedriveItem; readonly end: RedriveEnd };
-
-export interface RedriveSummary {
-  planned: number;
-  sent: number;
-  reopened: number;
-  committedBefore: number;
-  refused: number;
-  missing: number;
-  committed: number;
-  overtaken: number;
-  failedAgain: number;
-  waiting: number;
-  /** Why the run ended early; null if it did not. */
-  stopped: "too-many-failed" | "interrupted" | null;
-}
-
 type ItemFacts = Parameters<typeof matchesFilter>[0];
 
 /**
@@ -123,19 +91,7 @@ type ItemFacts = Parameters<typeof matchesFilter>[0];
  */
 export class Redrive implements AsyncIterable<RedriveEvent> {
   /** Counts the events so far; final once the iteration has ended. */
-  readonly summary: RedriveSummary = {
-    planned: 0,
-    sent: 0,
-    reopened: 0,
-    committedBefore: 0,
-    refused: 0,
-    missing: 0,
-    committed: 0,
-    overtaken: 0,
-    failedAgain: 0,
-    waiting: 0,
-    stopped: null,
-  };
+  readonly summary: RedriveSummary = emptySummary();
   readonly #ports: RedrivePorts;
   readonly #options: ReturnType<typeof withDefaults>;
   readonly #dryRun: boolean;
@@ -159,7 +115,7 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     this.#runId = random.uuid();
     const { followMs } = this.#options;
     this.#follower = createFollower<RedriveItem>({ clock, ledger }, { scope, followMs });
-    this.#read = createDeadLetterReader(ports, scope);
+    this.#read = createDeadLetterReader(ports, scope, options.own);
     this.#nextAt = clock.monotonic();
     this.#polledAt = clock.monotonic();
   }
@@ -206,7 +162,7 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
   }
 
   #count(event: RedriveEvent): RedriveEvent {
-    count(this.summary, event);
+    countEvent(this.summary, event);
     return event;
   }
 
@@ -329,7 +285,8 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
   }
 
   async *#redriveDossier(dossier: Dossier, views: RecordViews): AsyncGenerator<RedriveEvent> {
-    const { ledger, clock } = this.#ports;
+    const { ledger } = this.#ports;
+    const { scope } = this.#options;
     const item = itemOfDossier(dossier);
     const key = asRecordKey(dossier.record_key);
     const view = views.get(key);
@@ -341,8 +298,9 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     }
     if (state !== "parked") {
       if (this.#dryRun) return;
+      await wakeHalted(this.#ports, scope, key); // V3
       this.#follower.add({ item, records: [{ ...record, fence: fenceNow(view) }] }); // V3
-      yield this.#count({ kind: "on-its-way", item });
+      yield this.#count({ kind: "in-progress", item });
       return;
     }
     if (dossier.dead_letter !== null) {
@@ -355,9 +313,10 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     }
     await this.#pace();
     if (!this.#mayContinue()) return;
-    const records = await reopenRecords(ledger, this.#options.scope, [record], views);
+    const records = await reopenRecords(ledger, scope, [record], views);
     this.#follower.add({ item, records });
-    yield this.#count({ kind: "reopened", item, deliveredBy: addMs(clock.now(), HALT_MS) });
+    const deliveredBy = await wakeHalted(this.#ports, scope, key);
+    yield this.#count({ kind: "reopened", item, deliveredBy });
   }
 }
 
@@ -370,31 +329,4 @@ function withDefaults(options: RedriveOptions) {
     followedMax: followedMax ?? REDRIVE_DEFAULTS.followedMax,
     followMs: followMs ?? REDRIVE_DEFAULTS.followMs,
   };
-}
-
-function count(summary: RedriveSummary, event: RedriveEvent): void {
-  switch (event.kind) {
-    case "ended":
-      if (event.end === "failed-again") summary.failedAgain += 1;
-      else summary[event.end] += 1;
-      break;
-    case "committed-before":
-      summary.committedBefore += 1;
-      break;
-    case "on-its-way":
-      break;
-    default:
-      summary[event.kind] += 1;
-  }
-}
-
-export function redriveItemOf(deadLetter: ReadDeadLetter): RedriveItem {
-  const { records, shownObject: object, errorClass, fingerprint, failedAt } = deadLetter;
-  return { key: records[0]?.key ?? "", object, errorClass, fingerprint, failedAt };
-}
-
-function itemOfDossier(dossier: Dossier): RedriveItem {
-  const { errorClass, fingerprint, failedAt } = deadLetterFacts(dossier);
-  const object = dossier.object === null ? null : objectUrl(dossier.object);
-  return { key: dossier.record_key, object, errorClass, fingerprint, failedAt };
 }

@@ -1,9 +1,9 @@
 // Several source queues share one dead-letter queue: commands touch only their own source's.
 
 import { expect, test } from "vitest";
+import { collect } from "../../../test/support/byte-sources.ts";
 import { type ConsumerWorld, createConsumerWorld } from "../../../test/support/consumer-world.ts";
 import {
-  collect,
   inTime,
   listIn,
   redrivePorts,
@@ -45,7 +45,7 @@ async function sendTo(other: Queue, world: ConsumerWorld, key: string): Promise<
 
 function drop(world: ConsumerWorld, source: string) {
   const { cloud, ledger, deadLetters } = world;
-  const ports = { clock: cloud.clock, ledger, deadLetters };
+  const ports = { clock: cloud.clock, ledger, deadLetters, source: world.queue };
   return inTime(world, collect(dropDeadLetters(ports, { scope: SCOPE, source })));
 }
 

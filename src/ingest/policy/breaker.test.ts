@@ -122,3 +122,10 @@ test("the breaker never gets stuck: time or the end of a batch always lets anoth
     }),
   );
 });
+
+test("a clock that is set back by a day does not lengthen a pause (K4)", () => {
+  const DAY_MS = 86_400_000;
+  const open = { ...opened(), until: epochMs(NOW + DAY_MS + PAUSE_MS_MIN) };
+  expect(mayReceive(open, epochMs(NOW + DAY_MS))).toBe(false);
+  expect(mayReceive(open, NOW)).toBe(true);
+});

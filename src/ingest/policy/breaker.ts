@@ -6,11 +6,13 @@
 //     └───────────────success──────────────┼────────────────────────┤
 //                                          └──────failure───────────┘
 //
-//   K1. Only failures that blame the sink or the ledger count. A failure that blames the record
-//       says nothing about the sink: bad records neither open nor close the breaker.
+//   K1. Only failures that blame the sink or the ledger count, and only those of commits and ledger
+//       calls do. A failed handler blames its record (F8 of fail.ts), which says nothing about the
+//       sink: bad records neither open nor close the breaker.
 //   K2. Half-open lets one batch through. The next one waits until that batch has a result.
 //   K3. Each pause in a row is longer than the previous one, up to PAUSE_MS_MAX. Pauses have
 //       jitter, so that many processes do not retry at the same time.
+//   K4. A pause whose end is further away than any pause lasts is over: the clock was set back.
 
 import { unreachable } from "../../core/assert.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, seconds } from "../../core/units.ts";
@@ -44,7 +46,7 @@ export function mayReceive(state: BreakerState, now: EpochMs): boolean {
     case "closed":
       return true;
     case "open":
-      return now >= state.until;
+      return now >= state.until || state.until > addMs(now, PAUSE_MS_MAX); // K4
     case "half-open":
       return !state.probing; // K2
     default:

@@ -2,7 +2,10 @@
 //   D1. A dead letter that the filter does not match is not touched. An empty filter matches all.
 //   D2. Keys and fingerprints may be abbreviated to a prefix that is long enough not to match
 //       others by accident.
+//   D3. A business key is found by the identity that follows from it, because a dead letter does
+//       not show it.
 
+import { ownIdentities } from "../../core/events/own-message.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 
 /** Classes of dead letters without a stored failure: no consumer dead-lettered them. */
@@ -11,6 +14,7 @@ export const UNKNOWN_CLASS = "unknown";
 
 /** The properties that a filter compares. */
 export interface DeadLetterFacts {
+  readonly pipeline: string;
   readonly errorClass: string;
   readonly fingerprint: string;
   /** Ledger keys and idempotency keys of the records in the message. */
@@ -25,8 +29,10 @@ export interface DeadLetterFilter {
   readonly errorClass?: string | undefined;
   /** The fingerprint or a prefix of it (D2). */
   readonly fingerprint?: string | undefined;
-  /** A key or a prefix of it (D2), or any part of `s3://bucket/key`. */
+  /** A key or a prefix of it (D2), any part of `s3://bucket/key`, or a whole business key (D3). */
   readonly key?: string | undefined;
+  /** Only records with one of these ledger or idempotency keys. */
+  readonly keys?: ReadonlySet<string> | undefined;
   /** Failed longer ago than this. */
   readonly olderThanMs?: DurationMs | undefined;
   /** Failed no longer ago than this. */
@@ -42,7 +48,7 @@ export function matchesFilter(
   filter: DeadLetterFilter,
   now: EpochMs,
 ): boolean {
-  const { errorClass, fingerprint, key, olderThanMs, newerThanMs } = filter;
+  const { errorClass, fingerprint, key, keys, olderThanMs, newerThanMs } = filter;
   const ageMs = now - facts.failedAt;
   if (errorClass !== undefined && facts.errorClass !== errorClass) return false;
   if (
@@ -52,12 +58,14 @@ export function matchesFilter(
     return false;
   }
   if (key !== undefined && !matchesKey(facts, key)) return false;
+  if (keys !== undefined && !facts.keys.some((each) => keys.has(each))) return false;
   if (olderThanMs !== undefined && ageMs <= olderThanMs) return false;
   return newerThanMs === undefined || ageMs <= newerThanMs;
 }
 
-function matchesKey({ keys, objects }: DeadLetterFacts, wanted: string): boolean {
+function matchesKey({ pipeline, keys, objects }: DeadLetterFacts, wanted: string): boolean {
   if (keys.some((key) => isPrefix(key, wanted, KEY_CHARS_MIN))) return true;
+  if (ownIdentities(pipeline, wanted).some((each) => keys.includes(each))) return true; // D3
   return wanted !== "" && objects.some((object) => object.includes(wanted));
 }
 

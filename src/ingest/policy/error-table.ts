@@ -3,10 +3,12 @@
 //   X1. The first matching row wins, so specific rows come first.
 //   X2. "never" is for errors that would recur in the same way. In doubt a row says "backoff": seven
 //       attempts cost minutes, a good record in the dead-letter queue costs an operator hours.
-//   X3. `blames` names the dependency that has to recover. Failures in a row that blame the sink or
-//       the ledger open the circuit breaker; failures that blame the record never do.
+//   X3. `blames` names the dependency that has to recover if a commit or a ledger call failed. Such
+//       failures in a row that blame the sink or the ledger open the circuit breaker. An error of a
+//       handler always blames its record. Another process that holds the record's locks opens it
+//       never.
 
-export type Blame = "record" | "sink" | "ledger" | "queue" | "objects";
+export type Blame = "record" | "holder" | "sink" | "ledger" | "queue" | "objects";
 
 export interface ErrorRow {
   readonly errorClass: string;
@@ -40,14 +42,23 @@ export const ERROR_TABLE = [
   row({
     errorClass: "unavailable",
     retry: "backoff",
+    blames: "holder",
+    words: ["TG_LEDGER_BUSY"],
+    about: "records that another process has locked; the ledger works, and other records continue",
+  }),
+  row({
+    errorClass: "unavailable",
+    retry: "backoff",
     blames: "ledger",
     words: [
       "TG_LEDGER_UNAVAILABLE",
       "TG_OUTBOX_UNAVAILABLE",
       "TG_STORE_LOCKED",
       "TG_STORE_UNAVAILABLE",
+      "TG_STORE_FULL",
       "TG_STORE_CORRUPT",
       "TG_STORE_NEWER",
+      "TG_STORE_OLDER",
     ],
     about: "a ledger store that fails; no record is dead-lettered for it",
   }),

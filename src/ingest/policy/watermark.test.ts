@@ -15,11 +15,16 @@ import {
   FUTURE_MS_MAX,
   heldBy,
   IDLE_MS,
+  joinReports,
+  keepActive,
   laneFor,
   laneOf,
+  OTHER_PARTITIONS,
   observe,
   observeAll,
   PARTITIONS_MAX,
+  POLL_FRESH_MS,
+  polled,
   startWatermark,
   type WatermarkState,
   windowClosed,
@@ -52,6 +57,11 @@ function anyObservations(): fc.Arbitrary<EventTimeObservation[]> {
       return observation(partition, now + offset, now);
     });
   });
+}
+
+/** A state whose queue has been drained since long before NOW. */
+function drained(restored: ReturnType<typeof epochMs> | null = null): WatermarkState {
+  return polled(startWatermark(LATENESS, restored), { now: before(days(1)), drained: true });
 }
 
 /** Every state from the first to the last observation. */
@@ -123,7 +133,7 @@ test("a record is late if, and only if, it is before the watermark (M2)", () => 
 });
 
 test("an idle partition no longer holds the watermark back, even without new records (M3)", () => {
-  const state = observeAll(startWatermark(LATENESS), [
+  const state = observeAll(drained(), [
     observation("quiet", before(minutes(50))),
     observation("busy", before(minutes(20)), addMs(NOW, minutes(1))),
   ]);
@@ -132,7 +142,7 @@ test("an idle partition no longer holds the watermark back, even without new rec
 });
 
 test("if all partitions are idle, the watermark stays (M3)", () => {
-  const state = observe(startWatermark(LATENESS), observation("a", NOW));
+  const state = observe(drained(), observation("a", NOW));
   const later = addMs(NOW, days(2));
   expect(advance(state, later)).toBe(state);
   expect(heldBy(state, later)).toBeNull();
@@ -157,7 +167,7 @@ test("one clock that is ahead makes no other record late (M4)", () => {
 });
 
 test("a partition whose clock stays wrong no longer holds the watermark back (M4)", () => {
-  let state = observe(startWatermark(LATENESS), observation("wrong", before(minutes(60))));
+  let state = observe(drained(), observation("wrong", before(minutes(60))));
   const now = addMs(NOW, IDLE_MS);
   state = observe(state, observation("wrong", addMs(now, days(1)), now));
   state = observe(state, observation("right", now, now));
@@ -192,13 +202,108 @@ test("a recorded decision is reused, whatever the watermark is now (M5)", () => 
   });
 });
 
-test("the number of partitions is bounded; those idle for longest are dropped first", () => {
-  const many = Array.from({ length: PARTITIONS_MAX + 2 }, (_, at) => observation(`p${at}`, NOW));
-  const state = observeAll(startWatermark(LATENESS), [...many, observation("p2", NOW)]);
-  expect(state.partitions.size).toBe(PARTITIONS_MAX);
-  expect(["p0", "p1", "p2"].map((name) => state.partitions.has(name))).toEqual([
-    false,
-    false,
-    true,
-  ]);
+test("partitions beyond the limit share one, and idle ones make space (M7)", () => {
+  const many = Array.from({ length: PARTITIONS_MAX }, (_, at) => observation(`p${at}`, NOW));
+  const full = observeAll(drained(), many);
+  const more = observeAll(full, [observation("x", before(5)), observation("y", before(9))]);
+  expect(more.partitions.size).toBe(PARTITIONS_MAX + 1);
+  expect(more.partitions.get(OTHER_PARTITIONS)?.latest).toBe(before(5));
+  const later = addMs(NOW, IDLE_MS);
+  const after = observe(more, observation("z", later, later));
+  expect([...after.partitions.keys()]).toEqual(["z"]);
+});
+
+test("a million partitions keep the state at its limit (M7)", () => {
+  let state = startWatermark(LATENESS);
+  for (let at = 0; at < 1_000_000; at += 10_000) {
+    const batch = Array.from({ length: 10_000 }, (_, on) => observation(`p${at + on}`, NOW));
+    state = observeAll(state, batch);
+  }
+  expect(state.partitions.size).toBe(PARTITIONS_MAX + 1);
+});
+
+test("a partition is not idle while messages may wait in the queue (M3)", () => {
+  const state = observe(startWatermark(LATENESS), observation("a", NOW));
+  expect(heldBy(state, addMs(NOW, days(1)))).toBe("a");
+  const full = polled(polled(state, { now: NOW, drained: true }), { now: NOW, drained: false });
+  expect(heldBy(full, addMs(NOW, days(1)))).toBe("a");
+  expect(heldBy(polled(state, { now: NOW, drained: true }), addMs(NOW, days(1)))).toBeNull();
+});
+
+test("a partition is not idle while a record of it is in flight or in retry (M3)", () => {
+  const state = observe(drained(), observation("a", NOW));
+  const until = addMs(NOW, days(2));
+  const active = keepActive(state, new Map([["a", until]]));
+  expect(heldBy(active, until)).toBe("a");
+  expect(heldBy(active, addMs(until, IDLE_MS))).toBeNull();
+});
+
+test("a record is too late if it is older than the watermark by more than the allowance (M2)", () => {
+  const allowed = minutes(5);
+  expect(laneOf(NOW, before(allowed), allowed)).toBe("late");
+  expect(laneOf(NOW, before(allowed + 1), allowed)).toBe("too-late");
+  expect(laneOf(NOW, before(1), durationMs(0))).toBe("too-late");
+  expect(laneOf(NOW, NOW, durationMs(0))).toBe("live");
+});
+
+test("an event time of 1970 neither moves the watermark nor holds it back (M4)", () => {
+  const state = observe(startWatermark(LATENESS), observation("zero", 0));
+  expect(state.partitions.size).toBe(0);
+  expect(observe(state, observation("a", NOW)).watermark).toBe(before(LATENESS));
+});
+
+const report = (partitions: WatermarkState["partitions"], more: object = {}) => ({
+  partitions,
+  polledAt: NOW,
+  drainedSince: before(days(1)),
+  ...more,
+});
+const one = (name: string, latest: number) =>
+  new Map([[name, { latest: epochMs(latest), activeUntil: NOW }]]);
+
+test("several processes have one watermark: the least partition of all of them (M1)", () => {
+  const state = startWatermark(LATENESS);
+  const slow = report(one("slow", before(minutes(60))));
+  const joined = joinReports(state, [report(one("fast", NOW)), slow], NOW);
+  expect(advance(joined, NOW).watermark).toBe(before(minutes(70)));
+  expect(heldBy(joined, NOW)).toBe("slow");
+});
+
+test("a process that saw less of a partition than another does not hold it back (M1)", () => {
+  const [behind, ahead] = [report(one("p", before(minutes(60)))), report(one("p", NOW))];
+  expect(advance(joinReports(startWatermark(LATENESS), [behind, ahead], NOW), NOW).watermark).toBe(
+    before(LATENESS),
+  );
+});
+
+test("the queue is drained only if every process that polls says so (M3)", () => {
+  const since = (reports: readonly object[]) =>
+    joinReports(startWatermark(LATENESS), reports as never, NOW).drainedSince;
+  const empty = new Map();
+  const drainedReport = report(empty, { drainedSince: before(5) });
+  expect(since([drainedReport, report(empty)])).toBe(before(5));
+  expect(since([drainedReport, report(empty, { drainedSince: null })])).toBeNull();
+  const silent = report(empty, { polledAt: before(POLL_FRESH_MS), drainedSince: null });
+  expect(since([drainedReport, silent])).toBe(before(5));
+  expect(since([silent])).toBeNull();
+});
+
+test("joining reports in any order and any grouping gives the same partitions (M1)", () => {
+  const anyReport = fc
+    .array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.nat(minutes(60))), { maxLength: 5 })
+    .map((entries) =>
+      report(new Map(entries.flatMap(([name, ago]) => [...one(name, before(ago))]))),
+    );
+  fc.assert(
+    fc.property(fc.array(anyReport, { maxLength: 5 }), (reports) => {
+      const state = startWatermark(LATENESS);
+      const forward = joinReports(state, reports, NOW);
+      const first = reports.slice(0, 2);
+      const half = report(joinReports(state, first, NOW).partitions);
+      const grouped = joinReports(state, [half, ...reports.slice(2)], NOW);
+      const back = joinReports(state, reports.toReversed(), NOW);
+      expect(new Map([...back.partitions].sort())).toEqual(new Map([...forward.partitions].sort()));
+      expect(grouped.partitions).toEqual(forward.partitions);
+    }),
+  );
 });

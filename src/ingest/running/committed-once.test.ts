@@ -2,9 +2,9 @@
 // before it handles them: a restored object reopens a committed record (B2).
 
 import { expect, test } from "vitest";
+import { collect } from "../../../test/support/byte-sources.ts";
 import { type ConsumerWorld, createConsumerWorld } from "../../../test/support/consumer-world.ts";
 import {
-  collect,
   inTime,
   listIn,
   redrivePorts,
@@ -72,7 +72,8 @@ test("a drop keeps its dossier", async () => {
   await using _ = world;
   await hideDeadLetters(world);
   const { cloud, deadLetters } = world;
-  const ports = { clock: cloud.clock, deadLetters, ledger: onceCommitted(world.ledger) };
+  const source = world.queue;
+  const ports = { clock: cloud.clock, deadLetters, source, ledger: onceCommitted(world.ledger) };
   await inTime(world, collect(dropDeadLetters(ports, { scope: SCOPE, source: "work" })));
   expect(await listIn(world)).toMatchObject([{ state: "parked", errorClass: "schema" }]);
 });

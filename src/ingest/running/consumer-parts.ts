@@ -1,31 +1,40 @@
-// Consumer parts: creates the stages of a pipeline, the pool and the settler of one consumer.
+// Consumer parts: creates the stages of a pipeline and the pool, for a consumer or a batch runner.
 
 import { createMask } from "../../core/encoding/mask.ts";
+import { addMs, type DurationMs, durationMs, hours } from "../../core/units.ts";
+import type { CallLimit } from "../../ports/call-limit.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
+import type { QueueSender } from "../../ports/queue.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 import type { RowReader } from "../../ports/rows.ts";
-import type { Sink } from "../../ports/sink.ts";
+import type { Sink, Stage, StageRequest } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { Turn } from "../../ports/turn.ts";
 import type { Stages } from "../pipeline.ts";
+import { readQuarantine } from "../quarantine/store-quarantine.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
-import { createClaimStage } from "../stages/claim.ts";
+import { type Claim, createClaimStage } from "../stages/claim.ts";
 import { createCommitStage } from "../stages/commit.ts";
 import { createDeadlines, type Deadlines } from "../stages/deadlines.ts";
-import { decodeDelivery } from "../stages/decode.ts";
+import type { WorkRecord } from "../stages/decode.ts";
+import { createDecoder } from "../stages/decode-limit.ts";
+import { createEventTimes } from "../stages/event-time.ts";
 import { createFailStage } from "../stages/fail.ts";
 import { createHandleStage } from "../stages/handle.ts";
-import { createSettler, type Settler } from "../stages/settle.ts";
+import { createLateStage } from "../stages/late.ts";
+import { createInputs } from "../stages/record-input.ts";
 import { createSinkBreaker, type SinkBreaker } from "../stages/sink-breaker.ts";
 import { createRecordMask } from "../telemetry/record-mask.ts";
 import { createTally } from "../telemetry/tally.ts";
 import { createDuplicateNotes, type DuplicateNotes } from "./duplicate-notes.ts";
 import { createGroupNames } from "./group-names.ts";
 import { createKeyedPool, type KeyedPool } from "./keyed-pool.ts";
+import { createRekeyedNotes } from "./rekeyed-notes.ts";
 import { createWatermarkTracker } from "./watermark-tracker.ts";
 
 export interface ConsumerPorts {
@@ -35,6 +44,10 @@ export interface ConsumerPorts {
   readonly queue: Queue;
   /** Null: dead-lettered messages stay in the source queue. */
   readonly deadLetters: Queue | null;
+  /** The queue of `late: { queue }`; null or absent without one. */
+  readonly lateQueue?: QueueSender | null;
+  /** Ends functions of the user that never return; null or absent: nothing ends them. */
+  readonly callLimit?: CallLimit | null;
   readonly ledger: Ledger;
   readonly objects: ObjectSource | null;
   readonly rows: RowReader | null;
@@ -43,18 +56,31 @@ export interface ConsumerPorts {
   readonly telemetry: Telemetry;
 }
 
+/** What the stages need; of the queue, its name and its kind only. */
+export interface StagePorts extends Omit<ConsumerPorts, "queue"> {
+  readonly queue: Pick<Queue, "name" | "fifo">;
+}
+
+export interface PartsOptions {
+  readonly pipeline: Pipeline;
+  readonly owner: string;
+  readonly runId: string;
+  /** How long a claim made now lasts. Default: the visibility timeout of the pipeline. */
+  readonly leaseMs?: () => DurationMs;
+}
+
 export interface ConsumerParts {
+  readonly scope: LedgerScope;
   readonly stages: Stages;
   readonly pool: KeyedPool;
-  readonly settler: Settler;
   readonly breaker: SinkBreaker;
   readonly duplicates: DuplicateNotes;
   readonly deadlines: Deadlines;
 }
 
 export function createParts(
-  ports: ConsumerPorts,
-  options: { readonly pipeline: Pipeline; readonly owner: string; readonly runId: string },
+  ports: StagePorts,
+  options: PartsOptions,
   onFree: () => void,
 ): ConsumerParts {
   const { clock, queue } = ports;
@@ -64,54 +90,111 @@ export function createParts(
   const deadlines = createDeadlines(clock, pipeline.timeoutMs);
   const breaker = createSinkBreaker(ports, queue.name);
   const duplicates = createDuplicateNotes(ports, scope);
+  const rekeyed = createRekeyedNotes(ports, scope);
   const perGroup = queue.fifo ? 1 : (perKey ?? total);
   return {
+    scope,
     deadlines,
     breaker,
     duplicates,
     pool: createKeyedPool({ total, perGroup, onFree }),
-    settler: createSettler(ports, onFree),
     stages: {
       ...createStages(ports, { ...options, scope, deadlines }),
       onOutcome(record, outcome, inFlight) {
         breaker.onOutcome(outcome);
         const repeated = outcome.kind === "done" && /^(duplicate|stale)$/.test(outcome.how);
         if (repeated) duplicates.add(record, outcome.how, inFlight);
+        if (outcome.kind === "done") void rekeyed(record, inFlight);
       },
     },
   };
 }
 
+/** An idempotent sink writes before the commit, so it needs a fence from the ledger (C4). */
+function trustsReceipt({ lease }: Pipeline, sink: StagePorts["sink"]): boolean {
+  if (lease === "auto") return sink?.mode === "transactional";
+  return lease === "receipt" && sink?.mode !== "idempotent";
+}
+
 function createStages(
-  ports: ConsumerPorts,
-  options: {
-    readonly pipeline: Pipeline;
-    readonly owner: string;
-    readonly runId: string;
-    readonly scope: { readonly pipeline: string; readonly generation: number };
-    readonly deadlines: Deadlines;
-  },
+  ports: StagePorts,
+  options: PartsOptions & { readonly scope: LedgerScope; readonly deadlines: Deadlines },
 ): Omit<Stages, "onOutcome"> {
   const { queue, sink, telemetry } = ports;
   const { pipeline, runId, deadlines } = options;
-  const auto = pipeline.lease === "auto" && sink?.mode === "transactional";
-  // An idempotent sink writes before the commit, so it needs a fence from the ledger (C4).
-  const receiptIsEnough = auto || (pipeline.lease === "receipt" && sink?.mode !== "idempotent");
-  const leaseMs = pipeline.visibilityMs;
+  const receiptIsEnough = trustsReceipt(pipeline, sink);
+  const { leaseMs = () => pipeline.visibilityMs } = options;
+  const decode = createDecoder(ports.callLimit ?? null, pipeline);
   const mask = createMask(pipeline.mask);
   const masked = createRecordMask(mask);
+  const watermark = createWatermarkTracker(ports, options);
+  const inputOf = createInputs(
+    { mask, masked },
+    {
+      queue: queue.name,
+      runId,
+      placeOf: ({ eventTime, partition = "" }) => ({
+        partition,
+        lane: watermark.decide(eventTime),
+      }),
+    },
+  );
+  const late = createLateStage(
+    { ...ports, masked, lateQueue: ports.lateQueue ?? null },
+    { ...options, queue },
+  );
   return {
     clock: ports.clock,
     random: ports.random,
-    tally: createTally({ ...ports, masked }, { queue: queue.name, runId }),
-    watermark: createWatermarkTracker(ports, options),
+    tally: createTally(
+      { ...ports, masked },
+      { queue: queue.name, runId, logCommits: pipeline.logCommits },
+    ),
+    watermark,
+    late,
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
-    decode: (inFlight) => decodeDelivery(pipeline, inFlight.delivery),
+    decode: ({ delivery }) => decode(delivery),
+    times: createEventTimes({ ...ports, mask, masked }, { pipeline, queue: queue.name }),
     groupOf: createGroupNames({ telemetry, mask, masked }, pipeline, queue.fifo),
-    claim: createClaimStage(ports, { ...options, leaseMs, receiptIsEnough }),
-    handle: createHandleStage({ ...ports, deadlines, mask, masked }, options),
-    commit: createCommitStage({ ...ports, deadlines }, options),
+    claim: createClaimStage(
+      { ...ports, inputOf },
+      { ...options, leaseMs, receiptIsEnough, routes: late.routes },
+    ),
+    handle: createHandleStage(
+      {
+        ...ports,
+        deadlines,
+        mask,
+        masked,
+        openStage: stageOpener(ports, options),
+        readQuarantine: (ref) => readQuarantine(ports.ledger, options.scope, ref),
+      },
+      options,
+    ),
+    commit: createCommitStage({ ...ports, deadlines, masked }, { ...options, queue: queue.name }),
     fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
+}
+
+/** Beyond the handler's timeout, for a commit that waits or takes long. */
+const STAGE_GRACE_MS: DurationMs = hours(2);
+
+/** Opens stages for attempts, if the sink has a database to stage in. */
+function stageOpener(
+  { sink, ledger }: StagePorts,
+  { pipeline, owner }: { readonly pipeline: Pipeline; readonly owner: string },
+): ((record: WorkRecord, claim: Claim) => Stage) | null {
+  const requestOf = ({ key }: WorkRecord, { fence, startedAt }: Claim): StageRequest => {
+    const expiresAt = addMs(startedAt, durationMs(pipeline.timeoutMs + STAGE_GRACE_MS));
+    return { key, fence, owner, startedAt, expiresAt };
+  };
+  if (sink?.mode === "idempotent" && sink.stage !== undefined) {
+    const stage = sink.stage.bind(sink);
+    return (record, claim) => stage(requestOf(record, claim));
+  }
+  const { sinkStore } = ledger;
+  if (sink?.mode !== "transactional" || sink.stage === undefined || sinkStore === null) return null;
+  const stage = sink.stage.bind(sink);
+  return (record, claim) => stage(requestOf(record, claim), sinkStore);
 }

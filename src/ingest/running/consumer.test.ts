@@ -113,9 +113,9 @@ test("a record that always fails is dead-lettered after the last attempt, body u
   expect(await world.depth(world.deadLetters)).toBe(1);
   const signal = new AbortController().signal;
   const request = { max: 10, waitMs: 0 as never, visibilityMs: 1_000 as never };
-  const [letter] = await world.deadLetters.receive(request, signal);
-  expect(JSON.parse(letter?.body ?? "{}").payload).toEqual({ n: 1 });
-  expect(letter?.attributes["tidegate.class"]).toBe("unknown");
+  const [deadLetter] = await world.deadLetters.receive(request, signal);
+  expect(JSON.parse(deadLetter?.body ?? "{}").payload).toEqual({ n: 1 });
+  expect(deadLetter?.attributes["tidegate.class"]).toBe("unknown");
   const notes = await world.ledger.listNotes({ pipeline: "test", generation: 0 }, "dossier", {
     after: null,
     limit: 10,

@@ -7,20 +7,25 @@
 //   U3. Stopping immediately is safe, too: the queue redelivers unsettled messages, and the ledger
 //       recognises committed ones as duplicates. Stopping waits for receives in flight, for a
 //       limited time, so that their messages are returned before it resolves.
+//   U4. A consumer with `messagesMax` receives that many deliveries and no more. `finished` resolves
+//       when all of them are settled. `emptied` resolves when a receive returns nothing and nothing
+//       is in flight.
 
 import { type DurationMs, durationMs, type EpochMs, msBetween, seconds } from "../../core/units.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
+import { countHalted } from "../dead-letters/halted-messages.ts";
 import { runDelivery } from "../pipeline.ts";
 import { messageOf } from "../policy/error-text.ts";
 import { grantedDelayMs } from "../policy/retry.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { createReceiver, type Receiver } from "../stages/receive.ts";
-import type { Settlement } from "../stages/settle.ts";
+import { createSettler, type Settlement, type Settler } from "../stages/settle.ts";
 import { guardTelemetry } from "../telemetry/guard-telemetry.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import type { Counts } from "../telemetry/outcome-counts.ts";
 import { type ConsumerParts, type ConsumerPorts, createParts } from "./consumer-parts.ts";
 import { type InFlightDelivery, Stopping, trackDelivery } from "./in-flight-delivery.ts";
+import { SYNC_MS } from "./watermark-tracker.ts";
 
 export type { ConsumerPorts } from "./consumer-parts.ts";
 
@@ -31,13 +36,26 @@ export interface ConsumerOptions {
   readonly runId: string;
   /** How long draining waits for running handlers. Default: 25 seconds. */
   readonly drainMs?: DurationMs;
+  /** Deliveries to receive in total (U4). Default: no limit. */
+  readonly messagesMax?: number | undefined;
+  /**
+   * "none" receives a delivery only if it can be processed at once, one at a time: for handlers that
+   * take long, while other consumers are free. Default: "batches".
+   */
+  readonly prefetch?: "batches" | "none" | undefined;
 }
 
+/** Counts since the consumer started, and its present state. */
 export interface ConsumerSnapshot extends Readonly<Counts> {
+  /** Deliveries that are being processed. */
   readonly inFlight: number;
+  /** Prefetched deliveries that wait for capacity or for their group. */
   readonly waiting: number;
+  /** The circuit breaker of sink and ledger; while it is open, nothing is received. */
   readonly breaker: "closed" | "open" | "half-open";
+  /** Null until a record has an event time. */
   readonly watermark: EpochMs | null;
+  /** When the oldest event was sent that was received and is not settled; null if there is none. */
   readonly oldestUnsettledAt: EpochMs | null;
 }
 
@@ -49,6 +67,10 @@ export interface Consumer {
   stop(): Promise<void>;
   /** Resolves when nothing is in flight and every settlement is confirmed. */
   idle(): Promise<void>;
+  /** Resolves when `messagesMax` deliveries are settled (U4). */
+  readonly finished: Promise<void>;
+  /** Resolves when the queue returned nothing and nothing is in flight (U4). */
+  readonly emptied: Promise<void>;
   snapshot(): ConsumerSnapshot;
 }
 
@@ -82,9 +104,16 @@ class QueueConsumer implements Consumer {
   readonly #ports: ConsumerPorts;
   readonly #drainMs: DurationMs;
   readonly #parts: ConsumerParts;
+  readonly #settler: Settler;
   readonly #receiver: Receiver;
   readonly #inFlight = new Set<InFlightDelivery>();
   readonly #closing = new AbortController();
+  readonly #messagesMax: number;
+  readonly #finished = Promise.withResolvers<void>();
+  readonly #emptied = Promise.withResolvers<void>();
+  #settledCount = 0;
+  /** Whether the newest receive returned nothing. */
+  #receivedNothing = false;
   #draining = false;
   #onEmpty: (() => void)[] = [];
 
@@ -94,26 +123,47 @@ class QueueConsumer implements Consumer {
     const guarded = { ...ports, telemetry: guardTelemetry(ports.telemetry) };
     this.#ports = guarded;
     this.#drainMs = drainMs;
+    this.#messagesMax = options.messagesMax ?? Number.POSITIVE_INFINITY;
     this.#parts = createParts(guarded, options, () => this.#receiver.wake());
-    const { breaker, settler } = this.#parts;
+    const { breaker } = this.#parts;
+    const settler = createSettler(guarded, () => this.#receiver.wake());
+    this.#settler = settler;
+    const single = options.prefetch === "none";
+    const capacity = single ? total : Math.max(total, PREFETCH) + PREFETCH;
     this.#receiver = createReceiver(guarded, {
       visibilityMs: pipeline.visibilityMs,
+      batchMax: single ? 1 : PREFETCH,
       receivesMax: Math.min(RECEIVES_MAX, Math.ceil(total / PREFETCH)),
-      capacity: () =>
-        settler.pending >= SETTLING_MAX
-          ? 0
-          : Math.max(total, PREFETCH) + PREFETCH - this.#inFlight.size, // U1
+      capacity: () => (settler.pending >= SETTLING_MAX ? 0 : capacity - this.#inFlight.size), // U1
       pausedForMs: () => breaker.pausedForMs(),
       onReceive: () => breaker.onReceive(),
-      onEmpty: () => breaker.onEnd(),
+      messagesMax: options.messagesMax,
+      onEmpty: (failed) => {
+        breaker.onEnd();
+        this.#receivedNothing = !failed;
+        this.#checkEmptied();
+      },
+      onPolled: (how) => {
+        // Only the pipeline's own queue shows whether its partitions are idle.
+        if (ports.lateQueue?.name !== ports.queue.name) this.#parts.stages.watermark.polled(how);
+      },
       take: (delivery, since) => this.#take(delivery, since),
     });
+  }
+
+  get finished(): Promise<void> {
+    return this.#finished.promise;
+  }
+
+  get emptied(): Promise<void> {
+    return this.#emptied.promise;
   }
 
   async start(): Promise<void> {
     await this.#parts.stages.watermark.restore();
     this.#receiver.start();
     void this.#report();
+    void this.#syncWatermark();
   }
 
   async drain(): Promise<void> {
@@ -136,7 +186,7 @@ class QueueConsumer implements Consumer {
 
   async idle(): Promise<void> {
     await this.#empty();
-    await this.#parts.settler.flush();
+    await this.#settler.flush();
     await this.#parts.duplicates.flush();
   }
 
@@ -157,6 +207,7 @@ class QueueConsumer implements Consumer {
     const inFlight = trackDelivery(renewer, { delivery, leaseSince, receivedAt: clock.now() });
     const { stages } = this.#parts;
     this.#inFlight.add(inFlight);
+    this.#receivedNothing = false;
     stages.tally.received(inFlight);
     if (this.#draining) this.#settle(inFlight, { kind: "return", delayMs: durationMs(0) });
     else void this.#run(inFlight).then((settlement) => this.#settle(inFlight, settlement));
@@ -175,18 +226,25 @@ class QueueConsumer implements Consumer {
   }
 
   #settle(inFlight: InFlightDelivery, settlement: Settlement): void {
-    const { stages, settler, breaker } = this.#parts;
+    const { stages, breaker } = this.#parts;
     inFlight.drop();
     const heldMs = msBetween(inFlight.leaseSince, this.#ports.clock.now());
-    settler.settle(inFlight.delivery, withinGrant(settlement, heldMs));
+    this.#settler.settle(inFlight.delivery, withinGrant(settlement, heldMs));
     stages.tally.settled(inFlight, settlement);
     this.#inFlight.delete(inFlight);
     breaker.onEnd(); // Any settlement ends a probe, so the next one may start.
+    this.#settledCount += 1;
+    if (this.#settledCount >= this.#messagesMax) this.#finished.resolve(); // U4
+    this.#checkEmptied();
     this.#receiver.wake();
     if (this.#inFlight.size > 0) return;
     const listeners = this.#onEmpty;
     this.#onEmpty = [];
     for (const listener of listeners) listener();
+  }
+
+  #checkEmptied(): void {
+    if (this.#receivedNothing && this.#inFlight.size === 0) this.#emptied.resolve(); // U4
   }
 
   #empty(): Promise<void> {
@@ -207,14 +265,15 @@ class QueueConsumer implements Consumer {
   }
 
   async #finish(): Promise<void> {
-    const { settler, duplicates, stages, deadlines } = this.#parts;
+    const { duplicates, stages, deadlines } = this.#parts;
     this.#abortAll();
     await this.#within(RETURN_MS, this.#empty());
-    await settler.flush();
+    await this.#settler.flush();
     await duplicates.flush();
-    await stages.watermark.save();
+    await stages.watermark.sync();
     this.#closing.abort();
     deadlines.close();
+    stages.times.close();
     await this.#ports.renewer.close();
   }
 
@@ -229,15 +288,31 @@ class QueueConsumer implements Consumer {
       const age = oldest === null ? 0 : Math.max(0, clock.now() - oldest) / 1_000;
       telemetry.gauge(METRICS.oldestUnsettled.name, age, labels);
       telemetry.gauge(METRICS.inFlight.name, pool.running, labels);
-      await stages.watermark.save();
       const { deadLettered } = stages.tally.counts;
       if (deadLettered !== reportedDeadLetters || clock.monotonic() - depthAt >= DEPTH_MS) {
         reportedDeadLetters = deadLettered;
         depthAt = clock.monotonic();
         await this.#reportDeadLetters();
+        await this.#reportHalted();
       }
       await clock.sleep(REPORT_MS, this.#closing.signal).catch(() => undefined);
     }
+  }
+
+  async #syncWatermark(): Promise<void> {
+    const { clock } = this.#ports;
+    while (!this.#closing.signal.aborted) {
+      await this.#parts.stages.watermark.sync();
+      await clock.sleep(SYNC_MS, this.#closing.signal).catch(() => undefined);
+    }
+  }
+
+  async #reportHalted(): Promise<void> {
+    const { ledger, queue, telemetry } = this.#ports;
+    if (!queue.fifo) return;
+    const halted = await countHalted(ledger, this.#parts.scope, queue.name).catch(() => undefined);
+    if (halted === undefined) return;
+    telemetry.gauge(METRICS.groupsHalted.name, halted, { queue: queue.name });
   }
 
   async #reportDeadLetters(): Promise<void> {

@@ -60,6 +60,8 @@ function eventFor(
       return readObjectEvent(pipeline, content.event, NO_SOURCES, inFlight.signal);
     case "message":
       return { envelope: content.envelope, payload: content.envelope.payload };
+    case "own":
+      return content.input;
     case "unusable":
       return null;
     default:

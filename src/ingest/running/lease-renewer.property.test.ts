@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FaultKind } from "../../broker/model/fault-plan.ts";
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
-import { startCloud, type VirtualCloud } from "../../cloud/start-cloud.ts";
+import { openCloud, type VirtualOpenCloud } from "../../cloud/open-cloud.ts";
 import { durationMs, seconds } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
@@ -76,7 +76,7 @@ class Process {
 type Changes = Parameters<Queue["changeVisibility"]>[0];
 
 class World {
-  readonly cloud: VirtualCloud;
+  readonly cloud: VirtualOpenCloud;
   readonly queue: Queue;
   readonly process = new Process();
   readonly renewer: LeaseRenewer;
@@ -86,7 +86,7 @@ class World {
   readonly #deliveries: readonly Delivery[];
   readonly #rival = new AbortController();
 
-  constructor(cloud: VirtualCloud, queue: Queue, deliveries: readonly Delivery[]) {
+  constructor(cloud: VirtualOpenCloud, queue: Queue, deliveries: readonly Delivery[]) {
     this.cloud = cloud;
     this.queue = queue;
     this.#deliveries = deliveries;
@@ -183,7 +183,7 @@ class World {
 }
 
 async function withWorld(use: (world: World) => Promise<void>): Promise<void> {
-  await using cloud = await startCloud({ clock: "virtual", setup: { queues: [{ name: "q" }] } });
+  await using cloud = await openCloud({ clock: "virtual", setup: { queues: [{ name: "q" }] } });
   const queue = createBrokerQueue(cloud.broker, { queue: "q" });
   for (let at = 0; at < MESSAGES; at += 1) {
     await queue.sendBatch([{ body: String(at), attributes: {}, groupId: null, dedupId: null }]);

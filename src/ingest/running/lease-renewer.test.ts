@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
-import { startCloud, type VirtualCloud } from "../../cloud/start-cloud.ts";
+import { openCloud, type VirtualOpenCloud } from "../../cloud/open-cloud.ts";
 import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { type DurationMs, hours, minutes, seconds } from "../../core/units.ts";
+import { addMs, type DurationMs, durationMs, hours, minutes, seconds } from "../../core/units.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
@@ -19,7 +20,7 @@ const OWNER = { owner: "me", leaseMs: seconds(30) };
 const key = asRecordKey("k1:a");
 const never = new AbortController().signal;
 
-let cloud: VirtualCloud;
+let cloud: VirtualOpenCloud;
 let queue: Queue;
 let ledger: Ledger;
 /** The size of every batch of renewals. */
@@ -30,7 +31,7 @@ let startedAt: number;
 const renewers: LeaseRenewer[] = [];
 
 beforeEach(async () => {
-  cloud = await startCloud({ clock: "virtual", setup: { queues: [{ name: "q" }] } });
+  cloud = await openCloud({ clock: "virtual", setup: { queues: [{ name: "q" }] } });
   queue = createBrokerQueue(cloud.broker, { queue: "q" });
   ledger = createMemoryLedger({ clock: cloud.clock });
   calls = [];
@@ -50,9 +51,11 @@ function keep(
     visibilityMs?: DurationMs;
     around?: (next: ChangeVisibility) => ChangeVisibility;
     clock?: Clock;
+    loopQueue?: boolean;
   } = {},
 ): LeaseRenewer {
   const { visibilityMs = V, around = (next) => next, clock = cloud.clock } = options;
+  const { loopQueue = false } = options;
   const changeVisibility = around(queue.changeVisibility);
   const counted: ChangeVisibility = (changes) => {
     calls.push(changes.length);
@@ -65,7 +68,8 @@ function keep(
     clock,
     telemetry: SILENT,
   };
-  const renewer = createLeaseRenewer(ports, { visibilityMs, leaseMs: OWNER.leaseMs });
+  const terms = { visibilityMs, leaseMs: OWNER.leaseMs, loopQueue };
+  const renewer = createLeaseRenewer(ports, terms);
   renewers.push(renewer);
   return renewer;
 }
@@ -236,6 +240,28 @@ test("a response that is read too late revives no lease, even if it comes before
   expect(lost).toMatchObject([{ receipt, afterMs: 67_000 }]);
 });
 
+test.each([true, false])(
+  "a stalled event loop, with the queue on it: %j (H4)",
+  async (loopQueue) => {
+    let stalledMs = 0;
+    const clock: Clock = {
+      now: () => addMs(cloud.clock.now(), durationMs(stalledMs)),
+      monotonic: () => durationMs(cloud.clock.monotonic() + stalledMs),
+      sleep: (span, signal) => cloud.clock.sleep(span, signal),
+    };
+    const renewer = keep({ clock, loopQueue });
+    const [receipt = ""] = await receive(1);
+    hold(renewer, [receipt]);
+    await cloud.clock.advance(1_000);
+    stalledMs = 2 * V; // No timer fires meanwhile.
+    expect(renewer.alive(receipt)).toBe(loopQueue);
+    await cloud.clock.advance(3 * V);
+    expect(renewer.alive(receipt)).toBe(loopQueue);
+    expect(await visible()).toBe(loopQueue ? 0 : 1);
+    expect(lost).toHaveLength(loopQueue ? 0 : 1);
+  },
+);
+
 test("a lease is renewed until half an hour before SQS would end it (K2)", async () => {
   const visibilityMs = hours(1);
   const refusals: string[] = [];
@@ -258,7 +284,7 @@ test("a lease is renewed until half an hour before SQS would end it (K2)", async
 });
 
 async function claim(owner: string) {
-  const requests = [{ key, receivedAt: cloud.clock.now() }];
+  const requests = [{ key, input: ANY_INPUT, receivedAt: cloud.clock.now() }];
   const [result] = await ledger.claim(SCOPE, requests, { ...OWNER, owner });
   return present(result, "an answer to a claim");
 }

@@ -8,6 +8,10 @@
 //       still checks leases in time.
 //   H3. A renewal that fails, or is rejected without the receipt being dead, is retried until the
 //       lease is over. Trying loses nothing.
+//   H4. If the queue runs on the same event loop, it stands still whenever the renewer does, and
+//       redelivers nothing meanwhile. `loopQueue` therefore stops the renewer's time at an alarm
+//       that is overdue, until it fires. A message that is received by another consumer all the
+//       same, before the alarm fires, is decided by its fence.
 
 import { present } from "../../core/assert.ts";
 import { reasonOf } from "../../core/errors.ts";
@@ -50,6 +54,8 @@ export interface LeaseRenewerOptions {
   readonly leaseMs: DurationMs;
   /** Called with the end of a lease whenever it changes; null if the lease is lost. */
   readonly onTerm?: (receipt: string, end: Moment | null) => void;
+  /** Whether the queue runs on this event loop (H4). Default: false. */
+  readonly loopQueue?: boolean;
 }
 
 /** Requests in flight at once; further renewals wait for one of them to end. */
@@ -92,6 +98,8 @@ class LoopLeaseRenewer implements LeaseRenewer {
   readonly #leases = new Map<string, Lease>();
   readonly #calls = new Set<Promise<void>>();
   #alarm: { readonly at: number; readonly stop: AbortController } | null = null;
+  /** How long the event loop stood still, in total (H4). */
+  #stalledMs = 0;
   #closed = false;
 
   constructor(ports: LeaseRenewerPorts, options: LeaseRenewerOptions) {
@@ -100,7 +108,7 @@ class LoopLeaseRenewer implements LeaseRenewer {
   }
 
   track({ receipt, since: asked }: HeldLease, onLost: (reason: string) => void): void {
-    const since = momentOf(asked, this.#now());
+    const since = this.#momentOf(asked);
     const term = { from: since, spanMs: this.#options.visibilityMs };
     const claims = new Map<string, Claim>();
     const lease: Lease = { receipt, since, onLost, claims, ...fresh(term) };
@@ -112,7 +120,7 @@ class LoopLeaseRenewer implements LeaseRenewer {
   attach(receipt: string, held: HeldClaim, since: EpochMs): void {
     const lease = this.#leases.get(receipt);
     if (lease === undefined || this.#ports.ledger === null) return;
-    const from = momentOf(since, this.#now()); // T2
+    const from = this.#momentOf(since); // T2
     const term = { from, spanMs: this.#options.leaseMs };
     lease.claims.set(held.key, { held, lease, ...fresh(term) });
     this.#reportTerm(lease);
@@ -142,9 +150,30 @@ class LoopLeaseRenewer implements LeaseRenewer {
     await Promise.all(this.#calls);
   }
 
+  /** The current time, without that in which the event loop stood still (H4). */
   #now(): Moment {
     const { clock } = this.#ports;
-    return { wall: clock.now(), steady: clock.monotonic() };
+    const standstillMs = this.#standstillMs();
+    return {
+      wall: epochMs(clock.now() - standstillMs),
+      steady: durationMs(clock.monotonic() - standstillMs),
+    };
+  }
+
+  /** An instant by the clock, as a moment of the renewer's own time. */
+  #momentOf(instant: EpochMs): Moment {
+    return momentOf(epochMs(instant - this.#standstillMs()), this.#now());
+  }
+
+  #standstillMs(): number {
+    return this.#stalledMs + this.#overdueMs();
+  }
+
+  /** How long ago the alarm should have fired. */
+  #overdueMs(): number {
+    if (this.#options.loopQueue !== true || this.#alarm === null) return 0;
+    const steady = this.#ports.clock.monotonic() - this.#stalledMs;
+    return Math.max(0, steady - this.#alarm.at);
   }
 
   /** One round: ends leases that are over, renews those that are due, and sets the next alarm. */
@@ -190,13 +219,13 @@ class LoopLeaseRenewer implements LeaseRenewer {
   #wakeAt(at: number): void {
     if (this.#closed || (this.#alarm !== null && this.#alarm.at <= at)) return;
     this.#alarm?.stop.abort(STOPPED);
+    const span = durationMs(Math.max(0, at - this.#now().steady));
     const alarm = { at, stop: new AbortController() };
     this.#alarm = alarm;
-    const { clock } = this.#ports;
-    const span = durationMs(Math.max(0, at - clock.monotonic()));
-    clock.sleep(span, alarm.stop.signal).then(
+    this.#ports.clock.sleep(span, alarm.stop.signal).then(
       () => {
         if (this.#alarm !== alarm) return;
+        this.#stalledMs += this.#overdueMs(); // H4
         this.#alarm = null;
         this.#beat();
       },

@@ -2,29 +2,48 @@
 //   P1. One error reports every problem of a spec, before anything is opened.
 //   P2. Absent fields get the values of DEFAULTS, which docs/reference/configuration.md lists.
 
+import type { CsvOptions } from "../../core/csv-format.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { LEDGER_RETENTION_DAYS_MAX } from "../../core/limits.ts";
+import { RETENTION_DAYS_MAX } from "../../core/limits.ts";
 import { tableProblems } from "../../core/table-spec.ts";
 import { type DurationMs, durationMs, hours, minutes, seconds } from "../../core/units.ts";
 import { checkScope } from "../../ledger/batches.ts";
 import type { SinkFunction } from "../../ports/sink.ts";
 import type { RetrySettings } from "../policy/retry.ts";
+import { csvProblems } from "./csv-options.ts";
+import type { EventFacts, LatePolicy } from "./event-facts.ts";
+import { timeProblems } from "./event-time-fields.ts";
+import {
+  type DecodedBy,
+  isOwnSource,
+  isSchema,
+  type OwnDecoding,
+  type OwnMessageInput,
+  ownDecoding,
+  type TextForm,
+  type WithoutOwnFields,
+} from "./own-source.ts";
 import type {
+  BucketSource,
   ConcurrencySpec,
   ErrorClassifier,
   HandlerContext,
   MessageInput,
   ObjectInput,
+  OnRemoved,
+  OwnPipelineSpec,
   PipelineSpec,
+  QueueSource,
   ReadFormat,
+  RemovedInput,
   RetrySpec,
   RowWithoutSchema,
   SourceSpec,
-  StandardSchema,
   TableSinkSpec,
   TablesSpec,
 } from "./pipeline-spec.ts";
 import { fieldProblems, isObject, unknownFields } from "./spec-fields.ts";
+import type { StandardSchema } from "./standard-schema.ts";
 
 export const DEFAULTS = {
   attempts: 7,
@@ -33,8 +52,9 @@ export const DEFAULTS = {
   concurrency: 10,
   timeoutMs: minutes(15),
   visibilityMs: seconds(60),
-  allowedLatenessMs: minutes(10),
+  outOfOrderMs: minutes(10),
   ledgerRetentionDays: 45,
+  logCommits: 1,
 } as const;
 
 /** SQS makes a message visible again twelve hours after its receive, whatever its renewals. */
@@ -44,7 +64,11 @@ const CONCURRENCY_MAX = 10_000;
 const VISIBILITY_MS_MIN = seconds(3);
 const VISIBILITY_MS_MAX = hours(1);
 
-export type HandlerEvent = ObjectInput<unknown> | MessageInput<unknown>;
+export type HandlerEvent =
+  | ObjectInput<unknown>
+  | RemovedInput
+  | MessageInput<unknown>
+  | OwnMessageInput<unknown>;
 
 export type { RetrySettings };
 
@@ -60,9 +84,12 @@ export interface Pipeline {
     /** Null leaves the name to the caller who runs the pipeline. */
     readonly queue: string | null;
     readonly contents: "messages" | "objects";
+    /** How to read messages in the user's own format; null for envelopes and S3 events. */
+    readonly own: OwnDecoding | null;
   };
   readonly schema: StandardSchema<unknown> | null;
   readonly format: ReadFormat;
+  readonly csv: CsvOptions;
   readonly retry: RetrySettings;
   readonly concurrency: {
     readonly total: number;
@@ -71,25 +98,47 @@ export interface Pipeline {
   };
   readonly timeoutMs: DurationMs;
   readonly visibilityMs: DurationMs;
-  readonly allowedLatenessMs: DurationMs;
+  /** Null for the default event time. */
+  readonly eventTime: ((event: EventFacts) => unknown) | null;
+  /** Null for the default partition. */
+  readonly partition: ((event: EventFacts) => unknown) | null;
+  readonly outOfOrderMs: DurationMs;
+  /** Null: no record is too late. */
+  readonly allowedLatenessMs: DurationMs | null;
+  readonly late: LatePolicy;
   readonly ledgerRetentionDays: number;
+  /** Null for the retention that the producer set. */
+  readonly outboxRetentionDays: number | null;
   readonly sink: TableSinkSpec | SinkFunction | null;
   readonly mask: readonly string[];
   readonly onMissing: "dead-letter" | "drop" | "retry";
+  readonly onRemoved: OnRemoved;
+  readonly onBadRow: "fail" | "quarantine";
   readonly onPoison: "halt" | "skip";
   readonly lease: "auto" | "receipt" | "ledger";
+  readonly logCommits: number;
   readonly classifyError: ErrorClassifier | null;
   readonly handler: (event: HandlerEvent, context: HandlerContext) => Promise<void> | void;
 }
 
+/** Defines a pipeline of messages in your own format: its source has a `key`. */
+export function pipeline<
+  const D extends TextForm = "json",
+  In = DecodedBy<D>,
+  Out = In,
+  const T extends TablesSpec = Record<never, never>,
+>(spec: OwnPipelineSpec<D, In, Out, T>): Pipeline;
 /** Defines a pipeline. A pipeline file exports the result as its default. */
 export function pipeline<
-  const S extends SourceSpec,
+  const S extends (BucketSource | QueueSource) & WithoutOwnFields,
   const F extends ReadFormat = "auto",
   Out = RowWithoutSchema<S, F>,
   const T extends TablesSpec = Record<never, never>,
->(spec: PipelineSpec<S, Out, T, F>): Pipeline {
-  const problems = problemsOf(spec as never);
+  const R extends OnRemoved = "ignore",
+>(spec: PipelineSpec<S, Out, T, F, R>): Pipeline;
+export function pipeline(given: object): Pipeline {
+  const spec = given as PipelineSpec<SourceSpec, unknown, TablesSpec>;
+  const problems = problemsOf(spec);
   if (problems.length > 0) {
     const name = typeof spec?.name === "string" ? ` "${spec.name}"` : "";
     const list = problems.map((problem) => `\n  - ${problem}`).join("");
@@ -103,14 +152,21 @@ export function tables<const T extends TablesSpec>(
   specs: T,
   options: {
     readonly database?: string;
-    readonly onRemoved?: "delete" | "keep";
     readonly onReplaced?: "delete" | "keep";
   } = {},
 ): TableSinkSpec<T> {
-  const { database = null, onRemoved = "delete", onReplaced = "delete", ...strays } = options;
-  const [problem] = unknownFields("tables()", strays, { database, onRemoved, onReplaced });
+  const { database = null, onReplaced = "delete", ...strays } = options;
+  const [problem] = unknownFields("tables()", strays, { database, onReplaced });
   if (problem !== undefined) throw new TidegateError("TG_CONFIG_INVALID", problem);
-  return { kind: "tables", tables: specs, database, onRemoved, onReplaced };
+  return { kind: "tables", tables: specs, database, onReplaced };
+}
+
+/**
+ * A sink without tables: the handler writes with `sql()` of its context, in the transaction that
+ * commits the record. Needs a ledger in SQLite or PostgreSQL.
+ */
+export function sql(): TableSinkSpec<Record<never, never>> {
+  return { kind: "tables", tables: {}, database: null, onReplaced: "keep", onlySql: true };
 }
 
 function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
@@ -124,6 +180,7 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     source: sourceOf(spec.source),
     schema: spec.schema ?? null,
     format: spec.format ?? "auto",
+    csv: spec.csv ?? {},
     retry: {
       attempts: retry.attempts ?? DEFAULTS.attempts,
       baseMs: durationMs(retry.baseMs ?? DEFAULTS.baseMs),
@@ -132,24 +189,45 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     concurrency: concurrencyOf(spec.concurrency),
     timeoutMs: durationMs(spec.timeoutMs ?? DEFAULTS.timeoutMs),
     visibilityMs: durationMs(spec.visibilityMs ?? DEFAULTS.visibilityMs),
-    allowedLatenessMs: durationMs(spec.allowedLatenessMs ?? DEFAULTS.allowedLatenessMs),
+    ...timesOf(spec),
     ledgerRetentionDays: spec.ledgerRetentionDays ?? DEFAULTS.ledgerRetentionDays,
+    outboxRetentionDays: spec.outboxRetentionDays ?? null,
     sink: sink as Pipeline["sink"],
     mask: spec.mask ?? [],
     onMissing: spec.onMissing ?? "dead-letter",
+    onRemoved: spec.onRemoved ?? "ignore",
+    onBadRow: spec.onBadRow ?? "fail",
     onPoison: spec.onPoison ?? "halt",
     lease: spec.lease ?? "auto",
+    logCommits: spec.logCommits ?? DEFAULTS.logCommits,
     classifyError: spec.classifyError ?? null,
     handler: spec.handler as unknown as Pipeline["handler"],
+  };
+}
+
+function timesOf<S extends SourceSpec, Out, T extends TablesSpec>(
+  spec: PipelineSpec<S, Out, T>,
+): Pick<Pipeline, "eventTime" | "partition" | "outOfOrderMs" | "allowedLatenessMs" | "late"> {
+  const { eventTime = null, partition = null, late = "process" } = spec;
+  const allowedMs = spec.allowedLatenessMs ?? (late === "process" ? null : 0);
+  return {
+    eventTime: eventTime as Pipeline["eventTime"],
+    partition: partition as Pipeline["partition"],
+    outOfOrderMs: durationMs(spec.outOfOrderMs ?? DEFAULTS.outOfOrderMs),
+    allowedLatenessMs: allowedMs === null ? null : durationMs(allowedMs),
+    late,
   };
 }
 
 function sourceOf(source: SourceSpec): Pipeline["source"] {
   if ("bucket" in source) {
     const { bucket, prefix = "", queue = null } = source;
-    return { bucket, prefix, queue, contents: "objects" };
+    return { bucket, prefix, queue, contents: "objects", own: null };
   }
-  return { bucket: null, prefix: "", queue: source.queue, contents: source.contents ?? "messages" };
+  const { queue } = source;
+  const base = { bucket: null, prefix: "", queue } as const;
+  if (isOwnSource(source)) return { ...base, contents: "messages", own: ownDecoding(source) };
+  return { ...base, contents: source.contents ?? "messages", own: null };
 }
 
 function concurrencyOf<E>(spec: number | ConcurrencySpec<E> = {}): Pipeline["concurrency"] {
@@ -166,10 +244,11 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
   check(hasGoodName(spec), "name must be 1 to 128 letters, digits, dots, hyphens or underscores");
   check(typeof spec.handler === "function", "handler must be a function");
   check(hasSource(spec.source), "source must name a bucket or a queue");
-  const { schema, timeoutMs, visibilityMs, allowedLatenessMs, generation } = spec;
+  const { schema, timeoutMs, visibilityMs, generation } = spec;
   const retry: RetrySpec = isObject(spec.retry) ? spec.retry : {};
-  const standard = typeof schema?.["~standard"]?.validate === "function";
-  check(schema === undefined || standard, "schema must be of a Standard Schema library");
+  check(isSchema(schema), "schema must be of a Standard Schema library");
+  const misplaced = schema !== undefined && isObject(spec.source) && "key" in spec.source;
+  check(!misplaced, "schema must be in source, next to the key that reads the same body");
   check(within(retry.attempts, 1, ATTEMPTS_MAX), `retry.attempts must be 1 to ${ATTEMPTS_MAX}`);
   check(within(retry.baseMs, 0, TIMEOUT_MS_MAX), "retry.baseMs must be 0 or more");
   check(within(retry.capMs, 0, TIMEOUT_MS_MAX), `retry.capMs must be 0 to ${TIMEOUT_MS_MAX}`);
@@ -179,20 +258,30 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
     `visibilityMs must be ${VISIBILITY_MS_MIN} to ${VISIBILITY_MS_MAX}`,
   );
   check(
-    within(allowedLatenessMs, 0, Number.MAX_SAFE_INTEGER),
-    "allowedLatenessMs must be 0 or more",
+    within(spec.ledgerRetentionDays, 1, RETENTION_DAYS_MAX),
+    `ledgerRetentionDays must be 1 to ${RETENTION_DAYS_MAX}`,
   );
   check(
-    within(spec.ledgerRetentionDays, 1, LEDGER_RETENTION_DAYS_MAX),
-    `ledgerRetentionDays must be 1 to ${LEDGER_RETENTION_DAYS_MAX}`,
+    within(spec.outboxRetentionDays, 1, RETENTION_DAYS_MAX),
+    `outboxRetentionDays must be 1 to ${RETENTION_DAYS_MAX}`,
   );
+  const { logCommits = 1 } = spec;
+  const isShare = typeof logCommits === "number" && logCommits >= 0 && logCommits <= 1;
+  check(isShare, "logCommits must be a number from 0 to 1");
   check(within(generation, 0, Number.MAX_SAFE_INTEGER), "generation must be a whole number from 0");
   problems.push(...concurrencyProblems(spec.concurrency), ...choiceProblems(spec));
   const mask = spec.mask ?? [];
   const paths =
     Array.isArray(mask) && mask.every((path) => typeof path === "string" && path !== "");
   check(paths, 'mask must be a list of paths such as "payload.person.*"');
-  return [...problems, ...sinkProblems(spec.sink)];
+  const more = [
+    ...timeProblems(spec),
+    ...csvProblems(spec.csv),
+    ...sinkProblems(spec.sink),
+    ...removalProblems(spec),
+    ...badRowProblems(spec),
+  ];
+  return [...problems, ...more];
 }
 
 function hasGoodName({ name, generation = 0 }: { name: string; generation?: number }): boolean {
@@ -241,6 +330,8 @@ function concurrencyProblems<E>(spec: number | ConcurrencySpec<E> | undefined): 
 const CHOICES = {
   format: ["auto", "csv", "jsonl", "json", "parquet"],
   onMissing: ["dead-letter", "drop", "retry"],
+  onRemoved: ["ignore", "delete-rows", "handle"],
+  onBadRow: ["fail", "quarantine"],
   onPoison: ["halt", "skip"],
   lease: ["auto", "receipt", "ledger"],
 } as const;
@@ -254,8 +345,26 @@ function choiceProblems(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): st
   });
 }
 
+function removalProblems(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string[] {
+  const { onRemoved, sink, source } = spec;
+  if (onRemoved === undefined || onRemoved === "ignore") return [];
+  const ofObjects = isObject(source) && ("bucket" in source || source.contents === "objects");
+  if (!ofObjects)
+    return ["onRemoved applies to objects; remove it, or read the events of a bucket"];
+  if (onRemoved !== "delete-rows" || typeof sink === "object") return [];
+  return ['onRemoved "delete-rows" needs sink: tables({...}); use "handle" for other sinks'];
+}
+
+function badRowProblems(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string[] {
+  const { onBadRow, schema, source } = spec;
+  if (onBadRow !== "quarantine") return [];
+  const ofObjects = isObject(source) && ("bucket" in source || source.contents === "objects");
+  if (!ofObjects) return ['onBadRow "quarantine" applies to rows of objects; remove it'];
+  return schema === undefined ? ['onBadRow "quarantine" needs a schema that rejects rows'] : [];
+}
+
 function sinkProblems(sink: TableSinkSpec | SinkFunction | undefined): string[] {
   if (sink === undefined || typeof sink === "function") return [];
-  if (sink?.kind !== "tables") return ["sink must be tables({...}) or a function"];
+  if (sink?.kind !== "tables") return ["sink must be tables({...}), sql() or a function"];
   return tableProblems(sink);
 }

@@ -1,36 +1,37 @@
 // Pipeline spec: the types of a pipeline file. define-pipeline.ts validates a spec and fills in its
 // defaults; the runtime uses only the result.
 
+import type { CsvOptions } from "../../core/csv-format.ts";
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
 import type { ObjectEventKind } from "../../core/events/object-identity.ts";
-import type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../../core/table-spec.ts";
+import type { Lane } from "../../core/lane.ts";
+import type { SqlParam } from "../../core/sql-statement.ts";
+import type {
+  ColumnType,
+  CreatedTableSpec,
+  ScalarType,
+  TableSinkSpec,
+  TableSpec,
+  TablesSpec,
+} from "../../core/table-spec.ts";
 import type { SinkFunction } from "../../ports/sink.ts";
 import type { LogLevel } from "../../ports/telemetry.ts";
 import type { ErrorClassifier, ErrorVerdict } from "../policy/error-class.ts";
+import type { EventTimeValue, FactsOf, LatePolicy } from "./event-facts.ts";
+import type { AnyOwnSource, OwnMessageInput, OwnSource, TextForm } from "./own-source.ts";
+import type { StandardSchema } from "./standard-schema.ts";
 
-export type { ColumnType, TableSinkSpec, TableSpec, TablesSpec } from "../../core/table-spec.ts";
+export type {
+  ColumnType,
+  CreatedTableSpec,
+  ExistingTableSpec,
+  TableSinkSpec,
+  TableSpec,
+  TablesSpec,
+} from "../../core/table-spec.ts";
 export type { ErrorClassifier, ErrorVerdict };
-
-/** The part of the Standard Schema interface in use; zod, valibot and arktype implement it. */
-export interface StandardSchema<Output> {
-  readonly "~standard": {
-    readonly version: 1;
-    readonly vendor: string;
-    readonly validate: (value: unknown) => SchemaResult<Output> | PromiseLike<SchemaResult<Output>>;
-    readonly types?: { readonly input: unknown; readonly output: Output } | undefined;
-  };
-}
-
-export type SchemaResult<Output> =
-  | { readonly value: Output; readonly issues?: undefined }
-  | { readonly issues: readonly SchemaIssue[] };
-
-export interface SchemaIssue {
-  readonly message: string;
-  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-}
 
 /** Objects of a bucket, announced through a queue. */
 export interface BucketSource {
@@ -48,7 +49,7 @@ export interface QueueSource {
   readonly contents?: "messages" | "objects";
 }
 
-export type SourceSpec = BucketSource | QueueSource;
+export type SourceSpec = BucketSource | QueueSource | AnyOwnSource;
 
 export type ReadFormat = "auto" | "csv" | "jsonl" | "json" | "parquet";
 
@@ -79,33 +80,70 @@ export interface ConcurrencySpec<Event> {
   readonly key?: (event: Event) => string;
 }
 
-type ValueOf<C extends ColumnType> = C extends "text"
-  ? string
-  : C extends "boolean"
-    ? boolean
-    : number;
+interface ScalarValues {
+  readonly text: string;
+  readonly integer: number;
+  readonly bigint: bigint | number | string;
+  readonly decimal: string | number | bigint;
+  readonly real: number;
+  readonly boolean: boolean;
+  readonly date: string;
+  readonly timestamp: string | Date;
+  readonly json: unknown;
+  readonly bytes: Uint8Array;
+  readonly uuid: string;
+}
 
-/** A row that a handler writes: key columns are required, others may be null or absent. */
-export type RowOf<T extends TableSpec> = {
-  readonly [C in T["key"][number] & keyof T["columns"]]: ValueOf<T["columns"][C]>;
-} & {
-  readonly [C in Exclude<keyof T["columns"], T["key"][number]>]?: ValueOf<T["columns"][C]> | null;
-};
+type ValueOf<C extends ColumnType> = C extends keyof ScalarValues
+  ? ScalarValues[C]
+  : C extends `${infer E extends ScalarType}[]`
+    ? readonly (ScalarValues[E] | null)[]
+    : ScalarValues["decimal"];
 
-export type KeyOf<T extends TableSpec> = {
-  readonly [C in T["key"][number] & keyof T["columns"]]: ValueOf<T["columns"][C]>;
-};
+/**
+ * A row that a handler writes: key columns are required, others may be null or absent. The database
+ * checks the columns of an existing table.
+ */
+export type RowOf<T extends TableSpec> = T extends CreatedTableSpec
+  ? {
+      readonly [C in T["key"][number] & keyof T["columns"]]: ValueOf<T["columns"][C]>;
+    } & {
+      readonly [C in Exclude<keyof T["columns"], T["key"][number]>]?: ValueOf<
+        T["columns"][C]
+      > | null;
+    }
+  : Readonly<Record<string, unknown>>;
 
-/** An object that was created, changed or removed. */
+export type KeyOf<T extends TableSpec> = T extends CreatedTableSpec
+  ? { readonly [C in T["key"][number] & keyof T["columns"]]: ValueOf<T["columns"][C]> }
+  : Readonly<Record<string, unknown>>;
+
+/** An object that was created or changed. */
 export interface ObjectInput<Row> {
-  readonly kind: ObjectEventKind;
+  readonly kind: Exclude<ObjectEventKind, "removed">;
+  /** The event, with bucket, key, version and time of the object. */
   readonly object: ObjectEvent;
   /** Streams the rows, each validated against the schema. Iterate once. */
   rows(): AsyncIterable<Row>;
+  /** Streams the bytes, pinned to the version of the event. */
   bytes(): AsyncIterable<Uint8Array>;
   /** Reads the whole object as text, up to TEXT_BYTES_MAX. */
   text(): Promise<string>;
 }
+
+/** An object that was deleted or has expired; only with `onRemoved: "handle"`. */
+export interface RemovedInput {
+  readonly kind: "removed";
+  /** The event of the removal, with bucket and key of the object. */
+  readonly object: ObjectEvent;
+}
+
+/** What a pipeline does with the event of a removed object. */
+export type OnRemoved = "ignore" | "delete-rows" | "handle";
+
+type ObjectInputOf<Out, R extends OnRemoved> = R extends "handle"
+  ? ObjectInput<Out> | RemovedInput
+  : ObjectInput<Out>;
 
 /** A producer's message. */
 export interface MessageInput<Payload> {
@@ -114,12 +152,17 @@ export interface MessageInput<Payload> {
   readonly payload: Payload;
 }
 
-export type EventOf<S extends SourceSpec, Out> = S extends { readonly bucket: string }
-  ? ObjectInput<Out>
+export type EventOf<S extends SourceSpec, Out, R extends OnRemoved = "ignore"> = S extends {
+  readonly bucket: string;
+}
+  ? ObjectInputOf<Out, R>
   : S extends { readonly contents: "objects" }
-    ? ObjectInput<Out>
-    : MessageInput<Out>;
+    ? ObjectInputOf<Out, R>
+    : S extends { readonly key: unknown }
+      ? OwnMessageInput<Out>
+      : MessageInput<Out>;
 
+/** What a handler gets with each event: its identity, and the only way to write effects. */
 export interface HandlerContext<T extends TablesSpec = TablesSpec> {
   /** The idempotency key of the record: the same for every delivery. */
   readonly key: string;
@@ -127,8 +170,13 @@ export interface HandlerContext<T extends TablesSpec = TablesSpec> {
   readonly fence: number | null;
   /** 1 for the first attempt. */
   readonly attempt: number;
-  /** "late" if the record's event time is before the watermark. */
-  readonly lane: "live" | "late";
+  /**
+   * "late" if the record's event time is before the watermark, "too-late" if by more than
+   * `allowedLatenessMs`. Decided once: retries, redrives and replays get the same lane.
+   */
+  readonly lane: Lane;
+  /** The watermark that decided the lane, in milliseconds since 1970; null if there was none. */
+  readonly watermark: number | null;
   /**
    * Aborts when the lease is lost, the timeout passes or the process stops. It also aborts when the
    * handler ends, so that work it left behind stops.
@@ -138,54 +186,122 @@ export interface HandlerContext<T extends TablesSpec = TablesSpec> {
   upsert<N extends keyof T & string>(table: N, row: RowOf<T[N]>): void;
   /** Requests the deletion of a row, under the same rule. */
   delete<N extends keyof T & string>(table: N, key: KeyOf<T[N]>): void;
+  /**
+   * Requests a statement of your own, run in the transaction that commits the record, once. Needs
+   * a sink of `tables()` or `sql()` in the ledger's database.
+   */
+  sql(statement: string, params?: readonly SqlParam[]): void;
   /** Passes any value to your own sink function. */
   emit(effect: unknown): void;
+  /**
+   * Waits until the rows requested so far are stored, though not visible. Call it in loops that
+   * request many rows without reading them with `rows()`.
+   */
+  flush(): Promise<void>;
   /** Writes a log line with the record's ids; masked values are removed. */
   log(level: LogLevel, message: string, fields?: Readonly<Record<string, string | number>>): void;
 }
 
+/** The argument of `pipeline()`. Every field has a default except name, source and handler. */
 export interface PipelineSpec<
   S extends SourceSpec,
   Out,
   T extends TablesSpec,
   F extends ReadFormat = ReadFormat,
+  R extends OnRemoved = OnRemoved,
 > {
   /** Letters, digits, dots, hyphens and underscores. Renaming starts with an empty ledger. */
   readonly name: string;
+  /** A bucket with its notifications, or a queue with messages of producers. */
   readonly source: S;
-  /** Validates each row of an object, or the payload of each message. */
+  /** Validates each row of an object, or the payload of each envelope. */
   readonly schema?: StandardSchema<Out>;
   /** The format that `rows()` reads. Default: "auto", detected by content and name. */
   readonly format?: F;
+  /** How CSV objects are written. Default: commas, double quotes, UTF-8 and a header. */
+  readonly csv?: CsvOptions;
+  /** Attempts and backoff. */
   readonly retry?: RetrySpec;
-  readonly concurrency?: number | ConcurrencySpec<EventOf<S, Out>>;
+  /** Records in progress at once; a number sets `total`. Default: 10. */
+  readonly concurrency?: number | ConcurrencySpec<EventOf<S, Out, R>>;
   /** The longest that one attempt may take. Default: 15 minutes. */
   readonly timeoutMs?: number;
+  /** `tables({ ... })`, `sql()`, or an idempotent function that compares fences. */
   readonly sink?: TableSinkSpec<T> | SinkFunction;
   /** Paths to hide in logs, dossiers and reports: "payload.person.*", "object.key". */
   readonly mask?: readonly string[];
   /** For events whose object was deleted or replaced. Default: "dead-letter". */
   readonly onMissing?: "dead-letter" | "drop" | "retry";
+  /**
+   * For events of removed objects: "ignore" acknowledges them, "delete-rows" deletes the rows that
+   * were made from the object, "handle" runs the handler. Default: "ignore".
+   */
+  readonly onRemoved?: R;
+  /**
+   * For rows of an object that the schema rejects: "fail" dead-letters the object, "quarantine"
+   * keeps the rows apart and commits the others. Default: "fail".
+   */
+  readonly onBadRow?: "fail" | "quarantine";
   /** FIFO queues: whether a group waits behind a dead-lettered record. Default: "halt". */
   readonly onPoison?: "halt" | "skip";
   /**
-   * "receipt" saves one ledger write per record, "ledger" claims every record first. Default:
-   * "auto", the receipt wherever that is safe. A sink function always needs a claim, because it
-   * needs a fencing token.
+   * "receipt" reads the ledger before a first delivery instead of claiming, which saves a write;
+   * "ledger" claims every record first. Default: "auto", the receipt wherever that is safe. A sink
+   * function always needs a claim, because it needs a fencing token.
    */
   readonly lease?: "auto" | "receipt" | "ledger";
-  /** 0 for live data; another number for a replay. Default: 0. */
+  /**
+   * 0 for live data. Another number keeps a second pass over the same records apart; give that
+   * pass its own queue. Default: 0.
+   */
   readonly generation?: number;
   /** How long a delivery stays hidden without a heartbeat. Default: 1 minute. */
   readonly visibilityMs?: number;
-  /** How far event times may lag behind the newest before a record is late. Default: 10 minutes. */
+  /**
+   * When the event happened. Default: S3's event time, the `event_time` of an envelope, or the sent
+   * time of an own message. Returning null or undefined means the default.
+   */
+  readonly eventTime?: (event: FactsOf<S>) => EventTimeValue | Promise<EventTimeValue>;
+  /**
+   * The stream with its own event time that the event belongs to. Default: the message group, else
+   * the bucket and the first folder of the key, else the event source.
+   */
+  readonly partition?: (event: FactsOf<S>) => string | number | null | undefined;
+  /** How far out of order records may arrive before they are late. Default: 10 minutes. */
+  readonly outOfOrderMs?: number;
+  /**
+   * How much older than the watermark a late record may be before it is too late. Default: 0 if
+   * `late` is "hold" or a queue; otherwise no record is too late.
+   */
   readonly allowedLatenessMs?: number;
+  /**
+   * What happens to a record that is too late: "process" runs the handler, "hold" keeps it in the
+   * ledger until it is released, `{ queue }` sends it to that queue. Default: "process".
+   */
+  readonly late?: LatePolicy;
   /** Days for which the ledger keeps a record; a later duplicate is processed. Default: 45. */
   readonly ledgerRetentionDays?: number;
+  /**
+   * Days for which sent rows of an outbox in the ledger's store are kept. Default: the retention
+   * that the producer set.
+   */
+  readonly outboxRetentionDays?: number;
+  /**
+   * The share of committed records that get a log line, from 0 (none) to 1 (all). The line has
+   * level info. Default: 1.
+   */
+  readonly logCommits?: number;
   /**
    * Decides whether an error is retried, before PermanentError, RetryLater and the built-in table
    * of error classes. Return undefined to leave an error to them.
    */
   readonly classifyError?: ErrorClassifier;
-  readonly handler: (event: EventOf<S, Out>, context: HandlerContext<T>) => Promise<void> | void;
+  /** Processes one object or message. It may run again; its effects are applied once. */
+  readonly handler: (event: EventOf<S, Out, R>, context: HandlerContext<T>) => Promise<void> | void;
+}
+
+/** A pipeline of messages in the user's own format. Its schema is part of the source. */
+export interface OwnPipelineSpec<D extends TextForm, In, Out, T extends TablesSpec>
+  extends PipelineSpec<OwnSource<D, In, Out>, Out, T> {
+  readonly schema?: never;
 }

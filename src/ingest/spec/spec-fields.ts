@@ -3,6 +3,7 @@
 //   F1. An unknown field is an error. A misspelt mask would silently mask nothing, and a prefix
 //       that is not a string would silently ignore every object.
 
+import { type AnyOwnSource, isOwnSource, ownSourceProblems } from "./own-source.ts";
 import type {
   BucketSource,
   ConcurrencySpec,
@@ -21,23 +22,41 @@ const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
   source: true,
   schema: true,
   format: true,
+  csv: true,
   retry: true,
   concurrency: true,
   timeoutMs: true,
   sink: true,
   mask: true,
   onMissing: true,
+  onRemoved: true,
+  onBadRow: true,
   onPoison: true,
   lease: true,
   generation: true,
   visibilityMs: true,
+  eventTime: true,
+  partition: true,
+  outOfOrderMs: true,
   allowedLatenessMs: true,
+  late: true,
   ledgerRetentionDays: true,
+  outboxRetentionDays: true,
+  logCommits: true,
   classifyError: true,
   handler: true,
 };
 const BUCKET: FieldsOf<BucketSource> = { bucket: true, prefix: true, queue: true };
 const QUEUE: FieldsOf<QueueSource> = { queue: true, contents: true };
+const OWN: FieldsOf<AnyOwnSource> & { readonly contents: true } = {
+  queue: true,
+  schema: true,
+  decode: true,
+  key: true,
+  eventTime: true,
+  unwrapSns: true,
+  contents: true,
+};
 const RETRY: FieldsOf<RetrySpec> = { attempts: true, baseMs: true, capMs: true };
 const CONCURRENCY: FieldsOf<ConcurrencySpec<unknown>> = { total: true, perKey: true, key: true };
 /** Wrong letters up to which a field is suggested. */
@@ -94,10 +113,17 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 
 function sourceProblems(source: Readonly<Record<string, unknown>>): string[] {
   const { prefix = "", queue = "any", contents } = source;
-  const problems = unknownFields("source", source, "bucket" in source ? BUCKET : QUEUE);
+  const problems = unknownFields("source", source, fieldsOf(source));
   if (typeof prefix !== "string") problems.push("source.prefix must be a string");
   if (typeof queue !== "string" || queue === "") problems.push("source.queue must name a queue");
   if (!CONTENTS.includes(contents))
     problems.push('source.contents must be "messages" or "objects"');
+  if (!("bucket" in source) && isOwnSource(source)) problems.push(...ownSourceProblems(source));
   return problems;
+}
+
+/** A misspelt field of a plain queue is compared with the fields of all queues. */
+function fieldsOf(source: object): object {
+  if ("bucket" in source) return BUCKET;
+  return isOwnSource(source) ? OWN : { ...QUEUE, ...OWN };
 }

@@ -6,11 +6,17 @@
 //   C4. The receipt is enough for a first delivery whose effects are all in the commit: the first
 //       commit wins, and the loser has written nothing. A redelivery may have crashed its consumer,
 //       so it is claimed, which counts the attempt before it begins. A redriven dead letter is
-//       claimed, too: its object may have newer events. A bare dead letter carries no mark and
-//       looks like a first delivery. Its commit then finds the record parked or its object newer,
-//       and writes nothing.
-//   C5. A duplicate of a record that is in flight in this process is returned, claim or not. Two
-//       processes that hold duplicates on receipts alone both run, and one of them commits.
+//       claimed, too: its object may have newer events.
+//   C5. A duplicate of a record that is in flight on its receipt in this process is returned.
+//   C6. No handler runs if the ledger had a record of its key when this stage asked. A first
+//       delivery asks by a read, and takes the receipt only if there is none; the claim decides
+//       about any other. A commit can still follow the read: two processes that hold duplicates on
+//       receipts at the same time may both run, and one of them commits.
+//   C7. Keys that this process recently ran or claimed skip the read: the claim decides about them.
+//       The set is a hint, and a wrong hint costs one write.
+//   C8. A handler runs in the lane that the ledger recorded first, not in the one of this attempt.
+//   C9. A record that is too late, and is held or sent elsewhere, is claimed: parking it needs a
+//       fence.
 
 import { addMs, type DurationMs, seconds } from "../../core/units.ts";
 import { LEDGER_BATCH_MAX } from "../../ledger/batches.ts";
@@ -18,12 +24,14 @@ import type { Clock } from "../../ports/clock.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { ClaimRequest, ClaimResult, Ledger } from "../../ports/ledger.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
-import type { LedgerScope, RecordKey } from "../../ports/record.ts";
+import type { LaneDecision, LedgerScope, RecordInput, RecordKey } from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { isTidegateAttribute } from "../dead-letters/dead-letter.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
+import { createRecentKeys } from "../running/recent-keys.ts";
 import { triedNote } from "../running/tried-note.ts";
 import type { WorkRecord } from "./decode.ts";
+import type { InputOf } from "./record-input.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 /** The right to process a record. */
@@ -33,6 +41,8 @@ export interface Claim {
   readonly fence: Extract<ClaimResult, { kind: "claimed" }>["fence"] | null;
   readonly attempt: number;
   readonly startedAt: ReturnType<Clock["now"]>;
+  /** As stored, with the recorded lane; on a receipt, as it will be stored. */
+  readonly input: RecordInput;
 }
 
 /** A claim, the ledger's refusal, or the error of a ledger that did not answer. */
@@ -52,63 +62,95 @@ export interface ClaimStage {
 
 /** Delay for a duplicate of a record that is in flight here. */
 const BUSY_MS: DurationMs = seconds(5);
-/** Claims per ledger call; fewer than the limit, to keep round trips short. */
-const CLAIMS_PER_CALL_MAX = Math.min(100, LEDGER_BATCH_MAX);
+/** Records per ledger call; fewer than the limit, to keep round trips short. */
+const KEYS_PER_CALL_MAX = Math.min(100, LEDGER_BATCH_MAX);
+/** About 5 MB of keys (C7). */
+const RECENT_KEYS_MAX = 32_768;
 
-export function createClaimStage(
-  ports: {
-    readonly clock: Clock;
-    readonly ledger: Ledger;
-    readonly renewer: LeaseRenewer;
-    readonly turn: Turn;
-  },
-  options: {
-    readonly scope: LedgerScope;
-    readonly owner: string;
-    readonly leaseMs: DurationMs;
-    readonly receiptIsEnough: boolean;
-  },
-): ClaimStage {
-  const { clock, ledger, renewer, turn } = ports;
-  const { scope, owner, leaseMs, receiptIsEnough } = options;
-  const ask = createTurnBatcher<ClaimRequest, ClaimResult>(turn, {
-    max: CLAIMS_PER_CALL_MAX,
-    run: (requests) => ledger.claim(scope, requests, { owner, leaseMs }),
+interface ClaimPorts {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly renewer: LeaseRenewer;
+  readonly turn: Turn;
+  readonly inputOf: InputOf;
+}
+
+interface ClaimOptions {
+  readonly scope: LedgerScope;
+  readonly owner: string;
+  /** How long a claim made now lasts. */
+  readonly leaseMs: () => DurationMs;
+  readonly receiptIsEnough: boolean;
+  /** Whether a record of that lane may not be handled now (C9). Default: none. */
+  readonly routes?: (decision: LaneDecision) => boolean;
+}
+
+export function createClaimStage(ports: ClaimPorts, options: ClaimOptions): ClaimStage {
+  const { clock, ledger, renewer, turn, inputOf } = ports;
+  const { scope, owner, receiptIsEnough, routes = () => false } = options;
+  const hasRecord = createTurnBatcher<RecordKey, boolean>(turn, {
+    max: KEYS_PER_CALL_MAX,
+    run: (keys) => ledger.hasRecords(scope, keys),
   });
   /** Records in flight here without a claim in the ledger. */
   const onReceipt = new Set<RecordKey>();
+  const recent = createRecentKeys(RECENT_KEYS_MAX);
+  const claimInLedger = createLedgerClaims(ports, options);
   const stopRenewal: ClaimStage["stopRenewal"] = ({ key }, { fence }, { delivery }) => {
     if (fence !== null) renewer.detach(delivery.receipt, { key, fence });
   };
   return {
     stopRenewal,
     async claim(record, inFlight) {
-      const { key, object, content } = record;
-      const { delivery, receivedAt } = inFlight;
-      const startedAt = clock.now();
+      const { key, content } = record;
       if (onReceipt.has(key)) {
-        return { kind: "busy", until: addMs(startedAt, BUSY_MS), owner }; // C5
+        return { kind: "busy", until: addMs(clock.now(), BUSY_MS), owner }; // C5
       }
-      if (receiptIsEnough && isFresh(delivery) && content.kind !== "unusable") {
-        onReceipt.add(key);
-        return { kind: "claimed", fence: null, attempt: 1, startedAt }; // C4
-      }
+      const isFirst = isFresh(inFlight.delivery) && content.kind !== "unusable";
       try {
-        const note = delivery.receiveCount > 1 ? triedNote(record, receivedAt) : null; // J1
-        const more = { ...(object !== null && { object }), ...(note !== null && { note }) };
-        const answer = await ask({ key, receivedAt, ...more });
-        if (answer.kind !== "claimed") return answer;
-        const { fence, attempt } = answer;
-        renewer.attach(delivery.receipt, { key, fence }, startedAt);
-        return { kind: "claimed", fence, attempt, startedAt };
+        if (receiptIsEnough && isFirst && !recent.has(key)) {
+          onReceipt.add(key); // Before the read, so that a duplicate does not read beside it (C5).
+          if (!(await hasRecord(key))) {
+            const input = inputOf(record, inFlight);
+            const startedAt = clock.now();
+            const receipt = { kind: "claimed", fence: null, attempt: 1, startedAt, input } as const;
+            if (!routes(input.lane)) return receipt; // C4, C6
+          }
+          onReceipt.delete(key);
+        }
+        recent.add(key); // C7
+        return await claimInLedger(record, inFlight);
       } catch (error) {
+        onReceipt.delete(key);
         return { kind: "unavailable", error };
       }
     },
     end(record, claim, inFlight) {
       if (claim.fence === null) onReceipt.delete(record.key);
+      recent.add(record.key); // C7
       stopRenewal(record, claim, inFlight);
     },
+  };
+}
+
+function createLedgerClaims(ports: ClaimPorts, { scope, owner, leaseMs }: ClaimOptions) {
+  const { clock, ledger, renewer, turn, inputOf } = ports;
+  const ask = createTurnBatcher<ClaimRequest, ClaimResult>(turn, {
+    max: KEYS_PER_CALL_MAX,
+    run: (requests) => ledger.claim(scope, requests, { owner, leaseMs: leaseMs() }),
+  });
+  return async (record: WorkRecord, inFlight: InFlightDelivery): Promise<ClaimOutcome> => {
+    const { key, object } = record;
+    const { delivery, receivedAt } = inFlight;
+    const startedAt = clock.now();
+    const note = delivery.receiveCount > 1 ? triedNote(record, receivedAt) : null; // J1
+    const more = { ...(object !== null && { object }), ...(note !== null && { note }) };
+    const input = inputOf(record, inFlight);
+    const answer = await ask({ key, receivedAt, input, ...more });
+    if (answer.kind !== "claimed") return answer;
+    const { fence, attempt, lane } = answer;
+    renewer.attach(delivery.receipt, { key, fence }, startedAt);
+    return { kind: "claimed", fence, attempt, startedAt, input: { ...input, lane } }; // C8
   };
 }
 

@@ -6,28 +6,28 @@ import {
   type StageWorld,
   turns,
 } from "../../../test/support/stage-world.ts";
+import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { durationMs, epochMs } from "../../core/units.ts";
+import { durationMs } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Effect, IdempotentSink, Sink } from "../../ports/sink.ts";
 import { LeaseLost } from "../running/in-flight-delivery.ts";
 import type { Claim } from "./claim.ts";
 import { type CommitOutcome, type CommitStage, createCommitStage } from "./commit.ts";
 
-const DECISION = { lane: "late", watermark: epochMs(123) } as const;
-
 function commitStage(world: StageWorld, sink: Sink | null = null): CommitStage {
   const { scope, pipeline } = world;
-  return createCommitStage({ ...world, sink }, { scope, owner: OWNER, pipeline });
+  return createCommitStage({ ...world, sink }, { scope, owner: OWNER, pipeline, queue: "q" });
 }
 
 function onReceipt(world: StageWorld): Claim {
-  return { kind: "claimed", fence: null, attempt: 1, startedAt: world.clock.now() };
+  const startedAt = world.clock.now();
+  return { kind: "claimed", fence: null, attempt: 1, startedAt, input: ANY_INPUT };
 }
 
 async function inLedger(world: StageWorld, { record }: Delivered): Promise<Claim> {
   const lease = { owner: OWNER, leaseMs: durationMs(60_000) };
-  const request = { key: record.key, receivedAt: world.clock.now() };
+  const request = { key: record.key, input: ANY_INPUT, receivedAt: world.clock.now() };
   const [claimed] = await world.store.claim(world.scope, [request], lease);
   if (claimed?.kind !== "claimed") throw new Error(claimed?.kind);
   return { ...onReceipt(world), fence: claimed.fence };
@@ -40,7 +40,7 @@ async function commit(
   claim: Claim,
   effects: readonly Effect[] = [],
 ): Promise<CommitOutcome> {
-  const work = { effects, decision: DECISION, secrets: ["secret"] };
+  const work = { effects, stage: null, digest: null, badRows: [], secrets: ["secret"] };
   const prepared = await stage.prepare(record, claim, work, inFlight);
   return prepared.kind === "prepared" ? stage.commit(prepared, claim, inFlight) : prepared;
 }
@@ -133,17 +133,14 @@ test("a rejection of one record's effects does not fail the others of its batch 
   expect(outcomes[1]).toMatchObject({ secrets: ["secret"] });
 });
 
-test("the lane and the watermark are stored with the outcome (M4)", async () => {
+test("a direct commit stores where the record came from, with the outcome (M4)", async () => {
   await using world = createStageWorld();
   const delivered = world.message("a");
   await commit(commitStage(world), delivered, onReceipt(world), [custom(1), custom(2)]);
   const view = await world.store.show(world.scope, delivered.record.key);
+  expect(view?.input).toEqual(ANY_INPUT);
   const { effects = "{}" } = (view?.record ?? {}) as { effects?: string };
-  expect(JSON.parse(effects)).toMatchObject({
-    lane: "late",
-    watermark: 123,
-    effects: { custom: 2 },
-  });
+  expect(JSON.parse(effects)).toMatchObject({ effects: { custom: 2 } });
 });
 
 test("effects that JSON cannot express do not block the commit (M6)", async () => {
@@ -166,7 +163,7 @@ test("an idempotent sink applies the effects in prepare, under the fence, before
   const sink = sinkThat(async (effects, { fence }) => {
     applied.push({ effects, fence, state: await stateOf(world, delivered) });
   });
-  const work = { effects: [custom(1)], decision: DECISION, secrets: [] };
+  const work = { effects: [custom(1)], stage: null, digest: null, badRows: [], secrets: [] };
   const { record, inFlight } = delivered;
   const prepared = await commitStage(world, sink).prepare(record, claim, work, inFlight);
   expect(prepared.kind).toBe("prepared");

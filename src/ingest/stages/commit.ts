@@ -6,19 +6,23 @@
 //       anyway: an aborted handler must not commit by luck.
 //   M3. A commit that the ledger did not answer is repeated unchanged, which is safe. A sink that
 //       rejects one record's effects does not fail the other records of the batch.
-//   M4. The lane and the watermark at that moment are stored with the outcome, so that a replay can
-//       take the same decision.
+//   M4. The claim has stored where the record came from. A direct commit stores it with the
+//       outcome.
 //   M5. A sink has the same timeout as a handler. A sink that exceeds it counts as down, which is
 //       not the record's fault. Without a timeout it would keep its slot as long as its lease.
 //   M6. The ledger stores a summary of the effects. A failure to summarise never blocks the commit:
 //       an idempotent sink has applied the effects by then.
+//   M7. Quarantined rows are stored before the commit, whose summary refers to them: both count or
+//       neither (Q2 of quarantine.ts).
 
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
-import { sha256Hex } from "../../core/encoding/hash.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { type DurationMs, durationMs, type EpochMs, msBetween } from "../../core/units.ts";
+import type { SinkWrite } from "../../core/sink-write.ts";
+import { sqlWrite } from "../../core/sql-statement.ts";
+import { type DurationMs, durationMs, msBetween } from "../../core/units.ts";
 import { EFFECTS_CHARS_MAX } from "../../ledger/batches.ts";
+import { recordKey } from "../../ledger/record-key.ts";
 import { fenceOf } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type {
@@ -29,15 +33,19 @@ import type {
   Ledger,
 } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import type { Effect, EffectOrigin, Sink } from "../../ports/sink.ts";
+import type { Effect, EffectOrigin, Sink, Stage } from "../../ports/sink.ts";
 import type { Turn } from "../../ports/turn.ts";
-import type { LaneDecision } from "../policy/watermark.ts";
+import type { BadRow, QuarantineRef } from "../quarantine/quarantine.ts";
+import { removeQuarantine, storeQuarantine } from "../quarantine/store-quarantine.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
+import { PermanentError } from "../spec/handler-errors.ts";
+import type { RecordMask } from "../telemetry/record-mask.ts";
 import { beginAttempt } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
+import { digestOfEffects } from "./effects-digest.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 /** Nothing was written: the lease was lost before (M2), or the sink or the ledger failed. */
@@ -54,13 +62,21 @@ export type CommitOutcome =
 export interface PreparedCommit {
   readonly kind: "prepared";
   readonly write: Omit<Commit, "fence">;
+  readonly stage: Stage | null;
+  /** The quarantined rows that the record redrives, and that its commit ends. */
+  readonly redriven: QuarantineRef | null;
   readonly secrets: readonly string[];
 }
 
 /** The effects of a handler, to be committed. */
 export interface Work {
   readonly effects: readonly Effect[];
-  readonly decision: LaneDecision;
+  /** Set if the rows are staged; then `effects` has only statements. */
+  readonly stage: Stage | null;
+  /** The content hash of staged effects; else null. */
+  readonly digest: string | null;
+  /** Rows to quarantine (M7). */
+  readonly badRows: readonly BadRow[];
   /** Masked values that an error of the sink may quote. */
   readonly secrets: readonly string[];
 }
@@ -86,50 +102,128 @@ const COMMITS_PER_CALL_MAX = 100;
 const CALLS_MAX = 3;
 const BACKOFF_MS = linearBackoff(durationMs(100));
 
-export function createCommitStage(
-  ports: {
-    readonly clock: Clock;
-    readonly ledger: Ledger;
-    readonly sink: Sink | null;
-    readonly turn: Turn;
-    readonly deadlines: Deadlines;
-  },
-  options: { readonly scope: LedgerScope; readonly owner: string; readonly pipeline: Pipeline },
-): CommitStage {
-  const { clock, ledger, sink, turn, deadlines } = ports;
-  const { scope, owner, pipeline } = options;
-  const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
-  const { commitOne, commitDirectly } = createWriters({ clock, ledger, turn }, scope);
+export interface CommitPorts {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly sink: Sink | null;
+  readonly turn: Turn;
+  readonly deadlines: Deadlines;
+  readonly masked: RecordMask;
+}
+
+export interface CommitOptions {
+  readonly scope: LedgerScope;
+  readonly owner: string;
+  readonly pipeline: Pipeline;
+  /** The queue that the pipeline reads. */
+  readonly queue: string;
+}
+
+export function createCommitStage(ports: CommitPorts, options: CommitOptions): CommitStage {
+  const { scope, owner } = options;
+  const prepareWork = createPreparation(ports, options);
+  const { commitOne, commitDirectly } = createWriters(ports, scope);
+  const { ledger } = ports;
 
   return {
-    async prepare(record, claim, { effects, decision, secrets }, inFlight) {
-      const origin = originOf(record);
-      if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
-      try {
-        // An object without effects may have had some before, which the sink must remove.
-        if (sink?.mode === "idempotent" && (effects.length > 0 || origin.object !== null)) {
-          const fence = claim.fence ?? fenceOf(claim.startedAt);
-          await inTime(inFlight, (signal) => sink.apply(effects, { ...origin, fence }, signal));
-          if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
-        }
-        const writes = sink?.mode === "transactional" ? sink.plan(effects, origin) : [];
-        const summary = describe(effects, decision, claim.startedAt, clock.now()); // M4
-        const write = writeOf(record, effects, summary, writes);
-        return { kind: "prepared", write, secrets };
-      } catch (error) {
-        return { kind: "failed", error, secrets };
-      }
+    async prepare(record, claim, work, inFlight) {
+      const prepared = await prepareWork(record, claim, work, inFlight);
+      if (prepared.kind !== "prepared") removeStage(work.stage);
+      return prepared;
     },
-    async commit({ write, secrets }, { fence, startedAt }, { receivedAt }) {
+    async commit({ write, secrets, stage, redriven }, { fence, startedAt, input }, { receivedAt }) {
       try {
-        if (fence !== null) return await commitOne({ ...write, fence });
-        const direct = await commitDirectly({ ...write, owner, receivedAt, startedAt });
-        return direct.kind === "committed" ? { kind: "committed" } : direct;
+        const attempt = { owner, receivedAt, startedAt, input }; // M4
+        const result: CommitOutcome =
+          fence !== null
+            ? await commitOne({ ...write, fence })
+            : await commitDirectly({ ...write, ...attempt });
+        if (result.kind !== "committed") return result;
+        // In the background: a set that its redrive ended is not listed again (Q6).
+        if (redriven !== null) removeQuarantine(ledger, scope, redriven).catch(() => undefined);
+        return { kind: "committed" };
       } catch (error) {
         return { kind: "failed", error, secrets };
+      } finally {
+        removeStage(stage);
       }
     },
   };
+}
+
+type PrepareWork = (
+  record: WorkRecord,
+  claim: Claim,
+  work: Work,
+  inFlight: InFlightDelivery,
+) => Promise<PreparedCommit | Uncommitted>;
+
+/** Turns work into the value that the ledger commits. */
+function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOptions): PrepareWork {
+  const { clock, sink, deadlines } = ports;
+  const { pipeline } = options;
+  const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
+  return async (record, claim, { effects, stage, digest, badRows, secrets }, inFlight) => {
+    const origin = originOf(record, pipeline);
+    if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
+    try {
+      checkStatements(sink, effects);
+      const bad = { record, claim, rows: badRows, inFlight };
+      const quarantine = await storeQuarantine(ports, options, bad); // M7
+      const fence = claim.fence ?? fenceOf(claim.startedAt);
+      const apply = (signal: AbortSignal) =>
+        stage?.mode === "idempotent"
+          ? stage.apply({ ...origin, fence }, signal)
+          : sink?.mode === "idempotent"
+            ? sink.apply(effects, { ...origin, fence }, signal)
+            : Promise.resolve();
+      // An object without effects may have had some before, which the sink must remove.
+      const any = effects.length > 0 || stage !== null || origin.object !== null;
+      if (sink?.mode === "idempotent" && any) {
+        await inTime(inFlight, apply);
+        if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
+      }
+      const writes = writesOf(sink, effects, stage, origin);
+      const counts = new Map([...(stage?.counts ?? []), ...countsOf(effects)]);
+      const tookMs = msBetween(claim.startedAt, clock.now());
+      const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
+      const summary = describe(counts, { tookMs, ...(quarantined && { quarantined }) }); // M7
+      const hash = digest ?? digestOfEffects(effects);
+      const write = writeOf(record, hash, summary, writes);
+      return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
+    } catch (error) {
+      return { kind: "failed", error, secrets };
+    }
+  };
+}
+
+function writesOf(
+  sink: Sink | null,
+  effects: readonly Effect[],
+  stage: Stage | null,
+  origin: EffectOrigin,
+): readonly SinkWrite[] {
+  if (stage?.mode === "transactional" && sink?.mode === "transactional") {
+    return [...stage.merge(origin), ...statementWrites(effects, sink.dialect)];
+  }
+  return sink?.mode === "transactional" ? sink.plan(effects, origin) : [];
+}
+
+/** The statements among the effects, for the ledger's transaction. */
+function statementWrites(effects: readonly Effect[], dialect: "sqlite" | "postgres"): SinkWrite[] {
+  return effects.flatMap((effect) => (effect.kind === "sql" ? [sqlWrite(effect, dialect)] : []));
+}
+
+/** Only a transaction with the ledger runs a statement once (K1 of ports/sink.ts). */
+function checkStatements(sink: Sink | null, effects: readonly Effect[]): void {
+  if (sink?.mode === "transactional" || !effects.some(({ kind }) => kind === "sql")) return;
+  const message = "sql() needs sink: tables({...}) or sql() in the ledger's database";
+  throw new PermanentError(message, { class: "sql" });
+}
+
+/** In the background: a sweep removes what stays (S3 of sinks/table/stage.ts). */
+function removeStage(stage: Stage | null): void {
+  stage?.discard().catch(() => undefined);
 }
 
 /** Ledger calls that share a batch with others of the same turn. */
@@ -157,17 +251,24 @@ function createWriters(
   };
 }
 
+function redrivenBy({ content }: WorkRecord): QuarantineRef | null {
+  return content.kind === "object" ? (content.redriven ?? null) : null;
+}
+
 function writeOf(
-  { key, object }: WorkRecord,
-  effects: readonly Effect[],
+  record: WorkRecord,
+  digest: string,
   summary: string,
-  writes: NonNullable<Commit["writes"]>,
+  writes: readonly SinkWrite[],
 ): PreparedCommit["write"] {
+  const { key, object } = record;
+  // A redrive adds rows to a version that was applied before, and is not an event of the object.
+  const advances = object !== null && redrivenBy(record) === null;
   return {
     key,
-    digest: digestOf(effects),
+    digest,
     effects: summary,
-    ...(object !== null && { object }),
+    ...(advances && { object }),
     ...(writes.length > 0 && { writes }),
   };
 }
@@ -185,59 +286,63 @@ function createTimeLimit(deadlines: Deadlines, timeoutMs: number) {
   };
 }
 
+const NOT_ANSWERED: ReadonlySet<string> = new Set(["TG_LEDGER_UNAVAILABLE", "TG_LEDGER_BUSY"]);
+
 function isLedgerDown(error: unknown): boolean {
-  return error instanceof TidegateError && error.code === "TG_LEDGER_UNAVAILABLE";
+  return error instanceof TidegateError && NOT_ANSWERED.has(error.code);
 }
 
 function isRejection(error: unknown): boolean {
-  return error instanceof TidegateError && error.code !== "TG_LEDGER_UNAVAILABLE";
+  return error instanceof TidegateError && !NOT_ANSWERED.has(error.code);
 }
 
-function originOf({ key, object, eventTime, content }: WorkRecord): EffectOrigin {
+function originOf(
+  { key, object, eventTime, content }: WorkRecord,
+  { onRemoved, name, generation }: Pipeline,
+): EffectOrigin {
   // Only events that change an object's bytes concern the rows made from it.
   const kind = content.kind === "object" ? content.event.kind : null;
-  const changed = object !== null && (kind === "created" || kind === "removed");
-  return { key, eventTime, object: changed ? { ...object, removed: kind === "removed" } : null };
+  const removes = kind === "removed" && onRemoved !== "ignore";
+  const changed = object !== null && (kind === "created" || removes);
+  if (!changed) return { key, eventTime, object: null };
+  const version = { ...object, removed: kind === "removed" };
+  if (content.kind !== "object" || content.redriven === undefined) {
+    return { key, eventTime, object: version };
+  }
+  const addsTo = recordKey({ pipeline: name, generation }, content.event.event_key);
+  return { key, eventTime, object: { ...version, addsTo } };
 }
 
-const NOTHING_DIGEST = sha256Hex("[]");
-
-/** Distinguishes results; effects that JSON cannot express differ by their number alone. */
-function digestOf(effects: readonly Effect[]): string {
-  if (effects.length === 0) return NOTHING_DIGEST;
-  try {
-    return sha256Hex(JSON.stringify(effects));
-  } catch {
-    return sha256Hex(`${effects.length} effects`);
-  }
+interface CommitFacts {
+  readonly tookMs: number;
+  readonly quarantined?: { readonly set: string; readonly rows: number };
 }
 
 /** A short summary of a record's effects for `tidegate why` (M6). */
-function describe(
-  effects: readonly Effect[],
-  { lane, watermark }: LaneDecision,
-  startedAt: EpochMs,
-  now: EpochMs,
-): string {
-  const tookMs = msBetween(startedAt, now);
-  const summarise = (nameOf: (effect: Effect) => string) =>
-    canonicalJson({ lane, watermark, effects: countBy(effects, nameOf), tookMs });
-  const byTable = summarise((effect) =>
-    effect.kind === "custom"
-      ? effect.kind
-      : `${effect.kind} ${String(effect.table)}`.toWellFormed(),
-  );
-  return byTable.length <= EFFECTS_CHARS_MAX ? byTable : summarise(({ kind }) => kind);
+function describe(counts: ReadonlyMap<string, number>, facts: CommitFacts): string {
+  const { tookMs, quarantined } = facts;
+  const more = quarantined === undefined ? {} : { quarantined };
+  const summarise = (all: ReadonlyMap<string, number>) =>
+    canonicalJson({ effects: Object.fromEntries(all), tookMs, ...more });
+  const byTable = summarise(counts);
+  if (byTable.length <= EFFECTS_CHARS_MAX) return byTable;
+  const kinds = new Map<string, number>();
+  for (const [name, count] of counts) {
+    const kind = name.split(" ", 1)[0] ?? name;
+    kinds.set(kind, (kinds.get(kind) ?? 0) + count);
+  }
+  return summarise(kinds);
 }
 
-function countBy(
-  effects: readonly Effect[],
-  nameOf: (effect: Effect) => string,
-): Record<string, number> {
+/** Effects by kind and table. */
+function countsOf(effects: readonly Effect[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const effect of effects) {
-    const name = nameOf(effect);
+    const name =
+      effect.kind === "custom" || effect.kind === "sql"
+        ? effect.kind
+        : `${effect.kind} ${String(effect.table)}`.toWellFormed();
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  return Object.fromEntries(counts);
+  return counts;
 }

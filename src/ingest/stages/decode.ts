@@ -1,10 +1,14 @@
 // Decode: turns a delivery into its records.
 //   D1. Decode drops nothing. An unreadable part becomes a record that can only be dead-lettered,
 //       so that every delivery takes the same path.
-//   D2. The key of a record comes from the body alone, because attributes may be lost in transit. A
-//       record without a key gets one from all its bytes, so that it never shares one.
+//   D2. The key of a record comes from the body alone, because attributes may be lost in transit,
+//       unless a pipeline names an id of the queue as its key. A record without a key gets one from
+//       all its bytes, so that it never shares one.
 //   D3. Objects outside the pipeline's bucket and prefix are ignored as "elsewhere" and
 //       acknowledged.
+//   D4. Removed objects are ignored as if S3 had not reported them, unless the pipeline wants them:
+//       they neither advance the object's sequencer nor touch its rows. A redriven dead letter is
+//       not ignored, because its redrive waits for an outcome; handle then runs no handler.
 
 import { unreachable } from "../../core/assert.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
@@ -20,22 +24,44 @@ import type { EpochMs } from "../../core/units.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { ObjectRef, RecordKey } from "../../ports/record.ts";
+import { isTidegateAttribute } from "../dead-letters/dead-letter.ts";
+import {
+  type QuarantineRef,
+  redriveIdentity,
+  redrivenSet,
+  withoutSet,
+} from "../quarantine/quarantine.ts";
 import type { DeliveryTrace } from "../running/in-flight-delivery.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
+import type { OwnDecoding, OwnMessageInput } from "../spec/own-source.ts";
+import { bodyIdentity, decodeOwn } from "./decode-own.ts";
 
 export type RecordContent =
-  | { readonly kind: "object"; readonly event: ObjectEvent }
+  | {
+      readonly kind: "object";
+      readonly event: ObjectEvent;
+      /** Set if the record is the redrive of quarantined rows of the object. */
+      readonly redriven?: QuarantineRef;
+    }
   | { readonly kind: "message"; readonly envelope: MessageEnvelope }
+  /** A message in the user's own format, whose body is not validated yet. */
+  | { readonly kind: "own"; readonly input: OwnMessageInput<unknown> }
   /** Can only be dead-lettered (D1). */
-  | { readonly kind: "unusable"; readonly reason: string };
+  | { readonly kind: "unusable"; readonly reason: string; readonly errorClass: string };
 
 /** One unit of work. */
 export interface WorkRecord {
   readonly key: RecordKey;
   /** The same in every pipeline and generation, unlike `key`; for logs and reports. */
   readonly identity: string;
+  /** The key that the producer knows the record by; null if it has none. Mask it, too. */
+  readonly businessKey: string | null;
+  /** The business key, if it is an id of the queue, which a redrive must carry. */
+  readonly transportKey?: string | null;
   readonly object: ObjectRef | null;
   readonly eventTime: EpochMs;
+  /** The stream with its own event time; absent until the event-time stage has set it. */
+  readonly partition?: string;
   readonly content: RecordContent;
   /** As received, for dossiers. Mask it before showing it. */
   readonly original: JsonValue;
@@ -45,14 +71,18 @@ export interface DecodedDelivery {
   /** The trace of the delivery, from its attributes, its body or its trace header. */
   readonly trace: DeliveryTrace;
   readonly records: readonly WorkRecord[];
-  /** Why records were ignored: S3's test event, or an object outside the source (D3). */
-  readonly ignored: readonly ("test-event" | "elsewhere")[];
+  /** Why records were ignored: see D3 and D4. */
+  readonly ignored: readonly IgnoredReason[];
 }
 
+/** Why a record is acknowledged without being processed. */
+export type IgnoredReason = "test-event" | "elsewhere" | "removed";
+
 /** The parts of a pipeline that decode depends on. */
-export type DecodingPipeline = Pick<Pipeline, "name" | "generation" | "source">;
+export type DecodingPipeline = Pick<Pipeline, "name" | "generation" | "source" | "onRemoved">;
 
 export function decodeDelivery(pipeline: DecodingPipeline, delivery: Delivery): DecodedDelivery {
+  if (pipeline.source.own !== null) return ownDelivery(pipeline, pipeline.source.own, delivery);
   const decoded = decodeBody(delivery.body);
   const { attributes, traceHeader } = delivery;
   const trace = extractTrace({ attributes, layers: decoded.layers, traceHeader });
@@ -75,6 +105,21 @@ export function decodeDelivery(pipeline: DecodingPipeline, delivery: Delivery): 
   }
 }
 
+/** A delivery of a source with a key: one record, whatever the body looks like. */
+function ownDelivery(
+  pipeline: DecodingPipeline,
+  own: OwnDecoding,
+  delivery: Delivery,
+): DecodedDelivery {
+  const decoded = decodeOwn(pipeline.name, own, delivery);
+  const { layers, identity, key: businessKey, transportKey, eventTime, original } = decoded;
+  const { attributes, traceHeader } = delivery;
+  const trace = extractTrace({ attributes, layers, traceHeader });
+  const key = keyOf({ pipeline, delivery, trace }, identity);
+  const names = { key, identity, businessKey, transportKey, object: null };
+  return { trace, records: [{ ...names, eventTime, content: decoded, original }], ignored: [] };
+}
+
 interface DecodeContext {
   readonly pipeline: DecodingPipeline;
   readonly delivery: Delivery;
@@ -84,7 +129,8 @@ interface DecodeContext {
 function objectRecords(context: DecodeContext, decoded: readonly DecodedRecord[]): DecodedDelivery {
   const { bucket, prefix, contents } = context.pipeline.source;
   const records: WorkRecord[] = [];
-  const ignored: "elsewhere"[] = [];
+  const ignored: IgnoredReason[] = [];
+  const ignoresRemoved = context.pipeline.onRemoved === "ignore" && !isMarked(context.delivery);
   for (const each of decoded) {
     if (each.kind === "undecodable") {
       const identity = `undecodable:${sha256Hex(JSON.stringify(each.original))}`; // D2
@@ -94,6 +140,8 @@ function objectRecords(context: DecodeContext, decoded: readonly DecodedRecord[]
     const { event, original } = each;
     const outside = bucket !== null && event.bucket !== bucket;
     if (outside || !event.key.startsWith(prefix)) ignored.push("elsewhere");
+    else if (event.kind === "removed" && ignoresRemoved)
+      ignored.push("removed"); // D4
     else if (contents === "objects") records.push(objectRecord(context, event, original));
     else {
       const reason =
@@ -104,20 +152,29 @@ function objectRecords(context: DecodeContext, decoded: readonly DecodedRecord[]
   return { trace: context.trace, records, ignored };
 }
 
+/** Whether the message is a dead letter of Tidegate that was sent back. */
+function isMarked({ attributes }: Delivery): boolean {
+  return Object.keys(attributes).some(isTidegateAttribute);
+}
+
 function objectRecord(
   context: DecodeContext,
   decoded: ObjectEvent,
   original: JsonValue,
 ): WorkRecord {
   const { traceId } = context.trace;
-  const event = traceId === null ? decoded : { ...decoded, trace_id: traceId };
+  const redriven = redrivenSet(decoded);
+  const plain = redriven === null ? decoded : withoutSet(decoded);
+  const event = traceId === null ? plain : { ...plain, trace_id: traceId };
   const { bucket, key, sequencer } = event;
+  const identity = redriven === null ? event.event_key : redriveIdentity(redriven);
   return {
-    key: keyOf(context, event.event_key),
-    identity: event.event_key,
+    key: keyOf(context, identity),
+    identity,
+    businessKey: null,
     object: { bucket, key, sequencer },
     eventTime: instantOf(event.event_time),
-    content: { kind: "object", event },
+    content: { kind: "object", event, ...(redriven !== null && { redriven }) },
     original,
   };
 }
@@ -135,6 +192,7 @@ function messageRecord(context: DecodeContext, envelope: MessageEnvelope): WorkR
   return {
     key: keyOf(context, identity),
     identity,
+    businessKey: envelope.dedupe_key,
     object: null,
     eventTime: instantOf(envelope.event_time),
     content: { kind: "message", envelope },
@@ -145,7 +203,7 @@ function messageRecord(context: DecodeContext, envelope: MessageEnvelope): WorkR
 /** The record of an unreadable body: its key is a hash of the whole body (D2). */
 function bodyRecord(context: DecodeContext, reason: string): WorkRecord {
   const { body } = context.delivery;
-  return unusable(context, `undecodable:${sha256Hex(body)}`, reason, body);
+  return unusable(context, bodyIdentity(body), reason, body);
 }
 
 function unusable(
@@ -157,9 +215,10 @@ function unusable(
   return {
     key: keyOf(context, identity),
     identity,
+    businessKey: null,
     object: null,
     eventTime: context.delivery.sentAt,
-    content: { kind: "unusable", reason },
+    content: { kind: "unusable", reason, errorClass: "undecodable" },
     original,
   };
 }

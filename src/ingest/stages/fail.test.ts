@@ -6,13 +6,15 @@ import {
   RUN_ID,
   type StageWorld,
 } from "../../../test/support/stage-world.ts";
+import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { durationMs } from "../../core/units.ts";
 import { decodeDossier } from "../dead-letters/dossier.ts";
+import { HALT_MS } from "../dead-letters/halted-messages.ts";
 import { LeaseLost } from "../running/in-flight-delivery.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
 import type { Claim } from "./claim.ts";
-import { createFailStage, HALT_MS, type RecordFailure } from "./fail.ts";
+import { createFailStage, type RecordFailure } from "./fail.ts";
 import type { RecordOutcome } from "./outcome.ts";
 
 const RETRY = { attempts: 2, baseMs: 1_000, capMs: 1_000 };
@@ -29,11 +31,11 @@ function fail(
 
 async function claimed(world: StageWorld, { record }: Delivered): Promise<Claim> {
   const lease = { owner: OWNER, leaseMs: durationMs(60_000) };
-  const request = { key: record.key, receivedAt: world.clock.now() };
+  const request = { key: record.key, input: ANY_INPUT, receivedAt: world.clock.now() };
   const [claim] = await world.store.claim(world.scope, [request], lease);
   if (claim?.kind !== "claimed") throw new Error(claim?.kind);
   const { fence, attempt } = claim;
-  return { kind: "claimed", fence, attempt, startedAt: world.clock.now() };
+  return { kind: "claimed", fence, attempt, startedAt: world.clock.now(), input: ANY_INPUT };
 }
 
 function failed(

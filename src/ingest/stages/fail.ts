@@ -16,12 +16,19 @@
 //       one step. Its message is acknowledged.
 //   F7. A dossier replaces its predecessor even if this clock is behind the predecessor's writer.
 //       The ledger would drop an older note, and the dossier would describe a past failure.
+//   F8. An error of a handler blames its record, whatever service the error came from: it says
+//       nothing about this pipeline's sink or ledger, and other records may not need that service.
+//   F9. An own message with the key of a dead letter and another body may be its correction. The
+//       record is reopened and tried with the new body. Of all bodies under a key, the first one
+//       that commits counts.
 
 import { unreachable } from "../../core/assert.ts";
+import { sha256Hex } from "../../core/encoding/hash.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
-import { type DurationMs, type EpochMs, minutes } from "../../core/units.ts";
+import type { EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
+import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Fence, LedgerScope } from "../../ports/record.ts";
 import type { LogFields, Telemetry } from "../../ports/telemetry.ts";
@@ -33,6 +40,7 @@ import {
   sendDeadLetter,
 } from "../dead-letters/dead-letter.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "../dead-letters/dossier.ts";
+import { HALT_MS, storeHalted } from "../dead-letters/halted-messages.ts";
 import { type Failed, makeDossier } from "../dead-letters/make-dossier.ts";
 import { classify } from "../policy/error-class.ts";
 import { isOf } from "../policy/error-facts.ts";
@@ -49,9 +57,6 @@ import type { RecordMask } from "../telemetry/record-mask.ts";
 import type { Claim } from "./claim.ts";
 import type { WorkRecord } from "./decode.ts";
 import { LEASE_LOST, NOT_RUN, type RecordOutcome } from "./outcome.ts";
-
-/** How long a dead-lettered record of a halted group waits before it is checked again. */
-export const HALT_MS: DurationMs = minutes(15);
 
 /** Why a record needs this stage. */
 export type RecordFailure =
@@ -172,7 +177,8 @@ class LedgerFailures implements FailStage {
     const delayMs = retryDelayMs(this.#options.pipeline.retry, receiveCount, random.fraction());
     this.#warn(`returned for a retry: ${failed.message}`, record, failed, delayMs, inFlight);
     const { errorClass, blames } = failed.verdict;
-    return { kind: "later", delayMs, why: "unavailable", blames, errorClass };
+    const reason = failed.message;
+    return { kind: "later", delayMs, why: "unavailable", blames, errorClass, reason };
   }
 
   async #returnUncounted(record: WorkRecord, claim: Claim): Promise<RecordOutcome> {
@@ -194,6 +200,10 @@ class LedgerFailures implements FailStage {
     if (note === undefined) return { kind: "done", how: "parked-before" }; // F6
     const dossier = decodeDossier(note.body);
     // A dead letter of an older failure is not the one that this failure needs.
+    if (isOtherBody(dossier, inFlight.delivery)) {
+      await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F9
+      return NOT_RUN;
+    }
     const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
     if (sent && mayBeBareDeadLetter(inFlight.delivery, dossier)) {
       await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F5
@@ -219,13 +229,13 @@ class LedgerFailures implements FailStage {
       { ...attempt, permanent: false, ...(note !== null && { note }) },
     ]);
     if (result === undefined || result.kind === "fenced") return LEASE_LOST;
-    const { errorClass, blames } = failed.verdict;
+    const { errorClass } = failed.verdict;
     telemetry.count(METRICS.retries.name, 1, { reason: errorClass });
     const backoff = () => retryDelayMs(pipeline.retry, result.attempts, random.fraction());
     const delayMs = failed.verdict.delayMs ?? backoff();
     const message = `attempt ${result.attempts} failed: ${failed.message}`;
     this.#warn(message, record, failed, delayMs, inFlight);
-    return { kind: "later", delayMs, why: "retry", blames, errorClass };
+    return { kind: "later", delayMs, why: "retry", blames: "record", errorClass }; // F8
   }
 
   /** Dead-letters the record: state and dossier in one write, then the dead letter (F2). */
@@ -271,18 +281,26 @@ class LedgerFailures implements FailStage {
   ): Promise<RecordOutcome> {
     const { clock, ledger } = this.#ports;
     const deadLetters = this.#deadLetters;
-    if (deadLetters === null) return HALTED;
+    if (deadLetters === null) return this.#halt(record, inFlight);
     const { fifo } = deadLetters;
+    const { transportKey = null } = record;
     const queueClock = this.#queueClock;
     queueClock.saw(inFlight);
     const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>
-      deadLetterOf(inFlight.delivery, dossier, fence, { fifo, messageBytesMax }),
+      deadLetterOf(inFlight.delivery, dossier, fence, { fifo, messageBytesMax, transportKey }),
     );
     const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
     const at = laterOf(clock.now(), writtenAt); // F7
     const note = { kind: "dossier", name: record.key, at, count: 0, body } as const;
     await ledger.addNotes(this.#options.scope, [note]);
     return { kind: "done", how: "dead-lettered", errorClass: dossier.error_class };
+  }
+
+  /** Leaves the message in its own queue until its record is redriven or dropped (F4). */
+  async #halt({ key }: WorkRecord, { delivery }: InFlightDelivery): Promise<RecordOutcome> {
+    const { scope, queue } = this.#options;
+    const waits = await storeHalted(this.#ports, scope, { key, queue: queue.name, delivery });
+    return waits ? HALTED : NOT_RUN;
   }
 
   /** Releases the claim, so that the attempt does not count. */
@@ -298,6 +316,7 @@ class LedgerFailures implements FailStage {
       fence: claim.fence,
       owner: this.#options.owner,
       receivedAt: inFlight.receivedAt,
+      input: claim.input,
       failure: { errorClass, fingerprint, message },
     };
   }
@@ -341,6 +360,10 @@ class LedgerFailures implements FailStage {
       delay_ms: delayMs,
     });
   }
+}
+
+function isOtherBody({ body_digest }: Dossier, { body }: Delivery): boolean {
+  return typeof body_digest === "string" && body_digest !== sha256Hex(body);
 }
 
 function laterOf(now: EpochMs, previous: EpochMs | undefined): EpochMs {

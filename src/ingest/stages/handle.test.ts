@@ -8,13 +8,15 @@ import {
   type StageWorldOptions,
   turns,
 } from "../../../test/support/stage-world.ts";
+import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
 import { LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
 import { tables } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
 import type { HandlerContext, ObjectInput } from "../spec/pipeline-spec.ts";
 import { DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
-import { createHandleStage, EFFECTS_MAX, type Handled } from "./handle.ts";
+import { EFFECTS_MAX } from "./effect-buffer.ts";
+import { createHandleStage, type Handled } from "./handle.ts";
 
 type Handler = (event: never, context: HandlerContext) => unknown;
 
@@ -29,8 +31,14 @@ async function handle(
 ): Promise<Handled> {
   const ports = { ...world, objects: memoryObjects(objects), rows: null };
   const stage = createHandleStage(ports, { pipeline: world.pipeline, runId: RUN_ID });
-  const claim: Claim = { kind: "claimed", fence: null, attempt: 1, startedAt: world.clock.now() };
-  return stage.handle(record, claim, "live", inFlight);
+  const claim: Claim = {
+    kind: "claimed",
+    fence: null,
+    attempt: 1,
+    startedAt: world.clock.now(),
+    input: ANY_INPUT,
+  };
+  return stage.handle(record, claim, { lane: "live", watermark: null }, inFlight);
 }
 
 function errorOf(handled: Handled): unknown {
@@ -141,19 +149,25 @@ test("a handler that ends without awaiting its read fails (N1 of open-reads.ts)"
   expect(error).toMatchObject({ errorClass: "unawaited" });
 });
 
-test("a removed object of a table sink needs no handler (H4)", async () => {
-  let calls = 0;
-  const sink = tables({ t: { columns: { id: "text" }, key: ["id"] } });
-  const handler = () => {
-    calls += 1;
-  };
-  await using world = createStageWorld({ bucket: "in", ...withHandler(handler, { sink }) });
-  const removed = await handle(world, world.object("a.csv", { removed: true }));
-  expect(removed).toMatchObject({ kind: "handled", effects: [] });
-  expect(calls).toBe(0);
-  await handle(world, world.object("a.csv"));
-  expect(calls).toBe(1);
-});
+const SINK = tables({ t: { columns: { id: "text" }, key: ["id"] } });
+
+test.each([
+  ["handle", { onRemoved: "handle" }, 1],
+  ["handle, with a table sink", { onRemoved: "handle", sink: SINK }, 1],
+  ["delete-rows", { onRemoved: "delete-rows", sink: SINK }, 0],
+])(
+  "with onRemoved %s, a removed object runs the handler only to be handled (H4)",
+  async (_, spec, runs) => {
+    const kinds: string[] = [];
+    const handler = ((event: ObjectInput<unknown>) => void kinds.push(event.kind)) as never;
+    await using world = createStageWorld({ bucket: "in", ...withHandler(handler, spec) });
+    const removed = await handle(world, world.object("a.csv", { removed: true }));
+    expect(removed).toMatchObject({ kind: "handled", effects: [] });
+    expect(kinds).toEqual(Array.from({ length: runs }, () => "removed"));
+    await handle(world, world.object("a.csv"));
+    expect(kinds.at(-1)).toBe("created");
+  },
+);
 
 test("a record that cannot be decoded fails permanently, without a call of the handler", async () => {
   let calls = 0;

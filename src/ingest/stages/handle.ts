@@ -3,17 +3,24 @@
 //       anything it does after that is ignored.
 //   H2. Effects are collected, not applied: they happen in the commit or not at all.
 //   H3. Any value that a handler throws, at any time, becomes an outcome; no error escapes.
-//   H4. With a table sink, removed objects need no handler: the sink deletes their rows.
+//   H4. A removed object runs the handler only with `onRemoved: "handle"`. A table sink needs no
+//       handler for other events without bytes.
 //   H5. An effect keeps the fields that it had when the handler requested it, even if the handler
 //       reuses the object for the next effect. Nested objects are not copied.
+//   H6. Rows that the schema rejects are collected like effects: they are quarantined by the commit
+//       or not at all.
 
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
+import { TidegateError } from "../../core/errors.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
-import type { Effect, SinkRow } from "../../ports/sink.ts";
+import { type SqlParam, sqlProblem } from "../../core/sql-statement.ts";
+import type { LaneDecision } from "../../ports/record.ts";
+import type { NumberedRow } from "../../ports/rows.ts";
+import type { Effect, SinkRow, Stage } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { isOf } from "../policy/error-facts.ts";
-import type { Lane } from "../policy/watermark.ts";
+import { type BadRow, BadRows, type QuarantineRef } from "../quarantine/quarantine.ts";
 import { type InFlightDelivery, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
@@ -24,18 +31,27 @@ import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
+import { type CollectedEffects, EffectBuffer } from "./effect-buffer.ts";
 import { createOpenReads } from "./open-reads.ts";
 import {
   type EventReaderPorts,
   ObjectGone,
+  type ReadHooks,
   readMessageEvent,
   readObjectEvent,
+  readOwnEvent,
 } from "./read-event.ts";
 
 export type Handled =
   | {
       readonly kind: "handled";
       readonly effects: readonly Effect[];
+      /** The effects of a large record, which are staged in the sink's database. */
+      readonly stage: Stage | null;
+      /** The content hash of staged effects; else null. */
+      readonly digest: string | null;
+      /** Rows that the schema rejected, to be quarantined by the commit (H6). */
+      readonly badRows: readonly BadRow[];
       /** Masked values that an error of the sink may quote. */
       readonly secrets: readonly string[];
     }
@@ -52,8 +68,7 @@ export type Handled =
   /** The consumer stopped before the handler finished. */
   | { readonly kind: "stopped" };
 
-/** Effects of one record are held in memory and written in one transaction. */
-export const EFFECTS_MAX = 100_000;
+const NO_EFFECTS: CollectedEffects = { effects: [], stage: null, digest: null };
 /** Masked values per record that are removed from its errors. */
 const SECRETS_MAX = 1_000;
 
@@ -61,57 +76,95 @@ export interface HandleStage {
   handle(
     record: WorkRecord,
     claim: Claim,
-    lane: Lane,
+    decision: LaneDecision,
     inFlight: InFlightDelivery,
   ): Promise<Handled>;
 }
 
+export interface HandlePorts extends EventReaderPorts {
+  readonly telemetry: Telemetry;
+  readonly deadlines: Deadlines;
+  readonly mask: Mask;
+  readonly masked: RecordMask;
+  /** Opens a stage for one attempt; null if the sink cannot stage. */
+  readonly openStage?: ((record: WorkRecord, claim: Claim) => Stage) | null;
+  /** Reads quarantined rows, for redrives of them. */
+  readonly readQuarantine?: (ref: QuarantineRef) => AsyncIterable<NumberedRow>;
+}
+
 export function createHandleStage(
-  ports: EventReaderPorts & {
-    readonly telemetry: Telemetry;
-    readonly deadlines: Deadlines;
-    readonly mask: Mask;
-    readonly masked: RecordMask;
-  },
+  ports: HandlePorts,
   options: { readonly pipeline: Pipeline; readonly runId: string },
 ): HandleStage {
-  const { telemetry, deadlines, mask, masked } = ports;
+  const { telemetry, deadlines, mask, masked, openStage = null, readQuarantine } = ports;
   const { pipeline, runId } = options;
+  const quarantines = pipeline.onBadRow === "quarantine";
   const tooLong = () => new DeadlinePassed(`the handler took longer than ${pipeline.timeoutMs} ms`);
 
   return {
-    async handle(record, claim, lane, inFlight) {
+    async handle(record, claim, decision, inFlight) {
       const attempt = beginAttempt(inFlight, deadlines, tooLong);
-      const effects: Effect[] = [];
+      const buffer = new EffectBuffer(openStage && (() => openStage(record, claim)));
       let read: JsonValue = null;
       const secretsRead = new Set<string>();
       const onRead = (content: JsonValue) => {
         read = content;
         remember(secretsRead, mask.secretsOf(content));
       };
-      const context: HandlerContext = {
-        key: record.identity,
-        fence: claim.fence,
-        attempt: claim.attempt,
-        lane,
-        signal: attempt.signal,
-        ...effectMethods(effects, attempt.signal),
-        log(level, message, fields) {
-          const secrets = [...masked.secretsOf(record), ...mask.secretsOf(read)];
-          const shown = maskFields(mask, fields, secrets);
-          const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
-          telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
-        },
+      const badRows = new BadRows();
+      const log: HandlerContext["log"] = (level, message, fields) => {
+        const secrets = [...masked.secretsOf(record), ...mask.secretsOf(read)];
+        const shown = maskFields(mask, fields, secrets);
+        const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
+        telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
       };
+      const effects = effectMethods(buffer, attempt.signal);
+      const { fence, attempt: count } = claim;
+      const facts = { ...decision, fence, attempt: count, signal: attempt.signal };
+      const context: HandlerContext = { key: record.identity, ...facts, ...effects, log };
       try {
-        await attempt.run(() => callHandler(pipeline, record, { ...ports, onRead }, context));
-        return { kind: "handled", effects: attempt.close(effects), secrets: [...secretsRead] };
+        let collected: CollectedEffects = NO_EFFECTS;
+        await attempt.run(async () => {
+          const hooks = {
+            onRead,
+            ready: () => buffer.ready(),
+            onBadRow: quarantines ? badRowTaker(badRows, record, { mask, masked }) : null,
+            redrivenRows: redrivenRowsOf(record, readQuarantine),
+          };
+          await callHandler(pipeline, record, { ...ports, ...hooks }, context);
+          collected = await buffer.finish();
+        });
+        const all = { ...collected, effects: attempt.close(collected.effects) };
+        return { kind: "handled", ...all, badRows: badRows.rows, secrets: [...secretsRead] };
       } catch (error) {
         attempt.close([]);
+        void buffer.discard();
         return judge(pipeline, error, [...secretsRead]);
       }
     },
   };
+}
+
+/** H6 */
+function badRowTaker(
+  badRows: BadRows,
+  record: WorkRecord,
+  { mask, masked }: { readonly mask: Mask; readonly masked: RecordMask },
+) {
+  return ({ value, line, unit: counts }: NumberedRow, reason: string): void => {
+    const unit = counts ?? "line";
+    const secrets = [...masked.secretsOf(record), ...mask.secretsOf(value)];
+    badRows.add({ line, unit, reason: mask.text(reason, secrets), row: value });
+  };
+}
+
+function redrivenRowsOf(
+  { content }: WorkRecord,
+  read: ((ref: QuarantineRef) => AsyncIterable<NumberedRow>) | undefined,
+): AsyncIterable<NumberedRow> | null {
+  if (content.kind !== "object" || content.redriven === undefined) return null;
+  if (read !== undefined) return read(content.redriven);
+  throw new TidegateError("TG_CONFIG_INVALID", "quarantined rows need a ledger to read them from");
 }
 
 /** Keeps the latest secrets: an error may quote any row that was read, not only the last. */
@@ -141,16 +194,22 @@ function maskFields(
 async function callHandler(
   pipeline: Pipeline,
   { content }: WorkRecord,
-  ports: EventReaderPorts & { readonly onRead: (content: JsonValue) => void },
+  ports: EventReaderPorts & ReadHooks,
   context: HandlerContext,
 ): Promise<void> {
   if (content.kind === "unusable") {
-    throw new PermanentError(content.reason, { class: "undecodable" });
+    throw new PermanentError(content.reason, { class: content.errorClass });
+  }
+  if (content.kind === "own") {
+    await pipeline.handler(await readOwnEvent(pipeline, content.input), context);
+    return;
   }
   if (content.kind === "object") {
     const toTables = typeof pipeline.sink === "object" && pipeline.sink !== null;
-    const hasBytes = content.event.kind === "created" || content.event.kind === "restored";
-    if (toTables && !hasBytes) return; // H4
+    const { kind } = content.event;
+    const hasBytes = kind === "created" || kind === "restored";
+    const runs = kind === "removed" ? pipeline.onRemoved === "handle" : hasBytes || !toTables;
+    if (!runs) return; // H4
     return handleObject(pipeline, content.event, ports, context);
   }
   const { envelope } = content;
@@ -161,11 +220,11 @@ async function callHandler(
 async function handleObject(
   pipeline: Pipeline,
   event: ObjectEvent,
-  ports: EventReaderPorts & { readonly onRead: (content: JsonValue) => void },
+  ports: EventReaderPorts & ReadHooks,
   context: HandlerContext,
 ): Promise<void> {
   const reads = createOpenReads();
-  const input = readObjectEvent(pipeline, event, ports, context.signal, ports.onRead);
+  const input = readObjectEvent(pipeline, event, ports, context.signal, ports);
   let pending = 0;
   try {
     await pipeline.handler(reads.watch(input), context);
@@ -192,23 +251,22 @@ function judge(pipeline: Pipeline, error: unknown, secrets: readonly string[]): 
   return { kind: "failed", error: new PermanentError(error.message, options), secrets };
 }
 
-function effectMethods(effects: Effect[], signal: AbortSignal) {
+function effectMethods(buffer: EffectBuffer, signal: AbortSignal) {
   const add = (effect: Effect) => {
     if (signal.aborted) throw new PermanentError("the attempt is over; later effects are rejected");
-    if (effects.length >= EFFECTS_MAX) {
-      throw new PermanentError(
-        `a record has more than ${EFFECTS_MAX} effects, which is the maximum; split the object`,
-        {
-          class: "too-many-effects",
-        },
-      );
-    }
-    effects.push(effect); // H2
+    buffer.add(effect); // H2
   };
   return {
     upsert: (table: string, row: object) => add({ kind: "upsert", table, row: copyOf(row) }),
     delete: (table: string, key: object) => add({ kind: "delete", table, key: copyOf(key) }),
+    sql(statement: string, params: readonly SqlParam[] = []) {
+      const copy = Array.isArray(params) ? [...params] : params;
+      const problem = sqlProblem({ statement, params: copy });
+      if (problem !== null) throw new PermanentError(problem, { class: "sql" });
+      add({ kind: "sql", statement, params: copy });
+    },
     emit: (value: unknown) => add({ kind: "custom", value: isPlain(value) ? { ...value } : value }),
+    flush: () => buffer.flush(),
   };
 }
 

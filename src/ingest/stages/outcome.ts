@@ -23,7 +23,13 @@ export type RecordOutcome =
         | "duplicate"
         | "stale"
         | "dropped"
-        | "parked-before";
+        | "parked-before"
+        /** Too late, and kept in the ledger. */
+        | "held"
+        /** Too late, and sent to the late queue. */
+        | "late-sent"
+        /** A duplicate of such a record. */
+        | "held-before";
     }
   | { readonly kind: "done"; readonly how: "dead-lettered"; readonly errorClass: string }
   | {
@@ -34,6 +40,8 @@ export type RecordOutcome =
       readonly blames: Blame;
       /** The class of the error that ended this attempt; absent if the attempt did not fail. */
       readonly errorClass?: string;
+      /** The masked message of the error, if a dependency has to recover. */
+      readonly reason?: string;
     }
   | { readonly kind: "lost" };
 

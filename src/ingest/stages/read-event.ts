@@ -6,6 +6,8 @@
 //   A3. Nothing is read before the handler asks for it, and no more than it asks for.
 //   A4. Rows and claim-checked payloads go to `onRead` before any code can fail on them: an error
 //       may quote them, and their masked values have to be known by then.
+//   A5. A row that the schema rejects ends the attempt, unless the pipeline quarantines such rows.
+//       Then the handler gets the next row (Q1 of quarantine.ts).
 
 import { unreachable } from "../../core/assert.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
@@ -14,15 +16,31 @@ import { readClaimCheck, redeemClaimCheck } from "../../core/events/claim-check.
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
 import type { ObjectPin, ObjectSource } from "../../ports/object-source.ts";
-import type { ByteSource, RowReader } from "../../ports/rows.ts";
+import type { ByteSource, NumberedRow, RowReader } from "../../ports/rows.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
-import type { MessageInput, ObjectInput, SchemaIssue } from "../spec/pipeline-spec.ts";
+import type { OwnMessageInput } from "../spec/own-source.ts";
+import type { MessageInput, ObjectInput } from "../spec/pipeline-spec.ts";
+import type { SchemaIssue } from "../spec/standard-schema.ts";
 
 export interface EventReaderPorts {
   readonly objects: ObjectSource | null;
   readonly rows: RowReader | null;
 }
+
+/** What a handler's reads report to, and wait for. */
+export interface ReadHooks {
+  /** A4 */
+  readonly onRead: (content: JsonValue) => void;
+  /** Null, or when the next row may be read: effects are staged first (B1 of effect-buffer.ts). */
+  readonly ready: () => Promise<void> | null;
+  /** Takes a rejected row; null ends the attempt instead (A5). */
+  readonly onBadRow?: ((row: NumberedRow, reason: string) => void) | null;
+  /** The quarantined rows to read instead of those of the object. */
+  readonly redrivenRows?: AsyncIterable<NumberedRow> | null;
+}
+
+const NO_HOOKS: ReadHooks = { onRead: () => undefined, ready: () => null };
 
 /** Objects that are read as text or payload are held in memory. */
 export const TEXT_BYTES_MAX = 16_777_216;
@@ -44,24 +62,26 @@ export function readObjectEvent(
   event: ObjectEvent,
   ports: EventReaderPorts,
   signal: AbortSignal,
-  onRead: (content: JsonValue) => void = () => undefined,
+  { onRead, ready, onBadRow = null, redrivenRows = null }: ReadHooks = NO_HOOKS,
 ): ObjectInput<unknown> {
   const { bucket, key, version_id: versionId, etag } = event;
   const open = () => openObject(ports.objects, { bucket, key, versionId, etag }, signal);
   return {
-    kind: event.kind,
+    kind: event.kind as ObjectInput<unknown>["kind"], // A RemovedInput, whose reads find no object.
     object: event,
     async *rows() {
-      const { rows: reader } = ports;
-      if (reader === null)
-        throw new TidegateError(
-          "TG_CONFIG_INVALID",
-          "rows() needs a row reader, and none is configured",
-        );
-      const { format, schema } = pipeline;
-      for await (const row of reader.read(await open(), { format, name: key, signal })) {
+      const { format, csv, schema } = pipeline;
+      const options = { format, csv, name: key, signal };
+      const rows = redrivenRows ?? readerOf(ports).read(await open(), options);
+      for await (const row of rows) {
+        const wait = ready();
+        if (wait !== null) await wait;
         onRead(row.value);
-        yield schema === null ? row.value : await checked(schema, row.value, `row ${row.line}`);
+        const { value, line, unit = "line" } = row;
+        const checked: Checked = schema === null ? { value } : await check(schema, value);
+        if (checked.reason === undefined) yield checked.value;
+        else if (onBadRow === null) refuse(`${unit} ${line}`, checked.reason);
+        else onBadRow(row, checked.reason); // A5
       }
     },
     async *bytes() {
@@ -72,6 +92,12 @@ export function readObjectEvent(
       return decodeText(bytes, key);
     },
   };
+}
+
+function readerOf({ rows }: EventReaderPorts): RowReader {
+  if (rows !== null) return rows;
+  const message = "rows() needs a row reader, and none is configured";
+  throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 
 export async function readMessageEvent(
@@ -87,6 +113,16 @@ export async function readMessageEvent(
   const { payload } = whole;
   if (schema === null) return { envelope: whole, payload };
   return { envelope: whole, payload: await checked(schema, payload, "the payload") };
+}
+
+/** The handler's input of an own message, whose body is still to be validated (A2). */
+export async function readOwnEvent(
+  { source }: Pipeline,
+  input: OwnMessageInput<unknown>,
+): Promise<OwnMessageInput<unknown>> {
+  const schema = source.own?.schema ?? null;
+  if (schema === null) return input;
+  return { ...input, body: await checked(schema, input.body, "the body") };
 }
 
 /** Replaces a claim check by the payload that it refers to. */
@@ -162,21 +198,32 @@ async function readWhole(
   return Buffer.concat(parts);
 }
 
+/** The value as the schema returns it, or what it rejects. */
+type Checked =
+  | { readonly value: unknown; readonly reason?: undefined }
+  | { readonly reason: string };
+
+async function check(schema: NonNullable<Pipeline["schema"]>, value: unknown): Promise<Checked> {
+  const answer = schema["~standard"].validate(value);
+  const result = answer instanceof Promise ? await answer : await Promise.resolve(answer);
+  if (result.issues === undefined) return { value: result.value };
+  const shown = result.issues.slice(0, ISSUES_SHOWN_MAX).map(describeIssue);
+  const more = result.issues.length - shown.length;
+  return { reason: `${shown.join("; ")}${more > 0 ? `; and ${more} more` : ""}` };
+}
+
 async function checked(
   schema: NonNullable<Pipeline["schema"]>,
   value: unknown,
   position: string,
 ): Promise<unknown> {
-  const answer = schema["~standard"].validate(value);
-  const result = answer instanceof Promise ? await answer : await Promise.resolve(answer);
-  if (result.issues === undefined) return result.value;
-  const shown = result.issues.slice(0, ISSUES_SHOWN_MAX).map(describeIssue);
-  const more = result.issues.length - shown.length;
-  const rest = more > 0 ? `; and ${more} more` : "";
-  // A2
-  throw new PermanentError(`${position} breaks the schema: ${shown.join("; ")}${rest}`, {
-    class: "schema",
-  });
+  const result = await check(schema, value);
+  return result.reason === undefined ? result.value : refuse(position, result.reason);
+}
+
+/** A2 */
+function refuse(position: string, reason: string): never {
+  throw new PermanentError(`${position} breaks the schema: ${reason}`, { class: "schema" });
 }
 
 function describeIssue({ message, path = [] }: SchemaIssue): string {

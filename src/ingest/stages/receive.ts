@@ -1,14 +1,16 @@
 // Receive: long-polls the queue for as many deliveries as the consumer has capacity for.
 //   V1. A receive starts only if the consumer has capacity for a full batch. Deliveries in flight
 //       and the batches of running receives never exceed the capacity together.
-//   V2. Receives are long polls of ten. While they return full batches, several run at once; an
-//       idle queue gets one.
+//   V2. Receives are long polls of ten, or of `batchMax`. While they return full batches, several
+//       run at once; an idle queue gets one.
 //   V3. After a failed receive the receiver backs off, longer each time and with jitter.
 //   V4. After `stop`, no receive starts. Deliveries of a running receive are still passed on.
 //   V5. A lease begins when the queue hides the message, at some time between request and response.
 //       Most of a long poll is waiting, so at most a share of the lease is written off.
 //   V6. Aborting a poll whose response is on its way leaves its messages hidden until their
 //       visibility timeout. So `stop` gives responses a moment to arrive.
+//   V7. With `messagesMax`, no receive asks for more than what remains of it, and none starts when
+//       nothing remains.
 
 import { reasonOf } from "../../core/errors.ts";
 import { SQS_BATCH_ENTRIES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../../core/limits.ts";
@@ -31,13 +33,19 @@ export interface Receiver {
 export interface ReceiverOptions {
   readonly visibilityMs: DurationMs;
   readonly receivesMax: number;
+  /** Deliveries per receive. Default: as many as SQS returns. */
+  readonly batchMax?: number;
+  /** Deliveries to receive in total (V7). Default: no limit. */
+  readonly messagesMax?: number | undefined;
   /** How many more deliveries may be in flight. */
   readonly capacity: () => number;
   /** How long to pause; 0 for not at all, null until `wake` is called. */
   readonly pausedForMs: () => DurationMs | null;
   readonly onReceive: () => void;
-  /** A receive returned no message. */
-  readonly onEmpty: () => void;
+  /** A receive returned no message, or failed. */
+  readonly onEmpty: (failed: boolean) => void;
+  /** A receive ended; "full" if it returned as many messages as it asked for. */
+  readonly onPolled: (how: "drained" | "full" | "failed") => void;
   readonly take: (delivery: Delivery, since: EpochMs) => void;
 }
 
@@ -68,10 +76,13 @@ class LongPolls implements Receiver {
   #plenty = false;
   #stopped = false;
   #onIdle: (() => void)[] = [];
+  /** What running receives may still leave of `messagesMax` (V7). */
+  #remaining: number;
 
   constructor(ports: ReceiverPorts, options: ReceiverOptions) {
     this.#ports = ports;
     this.#options = options;
+    this.#remaining = options.messagesMax ?? Number.POSITIVE_INFINITY;
   }
 
   start(): void {
@@ -96,10 +107,12 @@ class LongPolls implements Receiver {
 
   #pump(): void {
     const { receivesMax, capacity, pausedForMs } = this.#options;
+    const { batchMax = SQS_BATCH_ENTRIES_MAX } = this.#options;
     while (!this.#stopped && !this.#pausing) {
       if (this.#polls >= (this.#plenty ? receivesMax : 1)) return;
-      const free = capacity() - this.#polls * SQS_BATCH_ENTRIES_MAX;
-      if (free < SQS_BATCH_ENTRIES_MAX) return; // V1
+      const free = capacity() - this.#polls * batchMax;
+      if (free < batchMax) return; // V1
+      if (this.#remaining <= 0) return; // V7
       const pauseMs = pausedForMs();
       if (pauseMs === null) return;
       if (pauseMs > 0) {
@@ -107,32 +120,38 @@ class LongPolls implements Receiver {
         return;
       }
       this.#polls += 1;
-      void this.#receive();
+      const max = Math.min(batchMax, this.#remaining);
+      this.#remaining -= max;
+      void this.#receive(max);
     }
   }
 
-  async #receive(): Promise<void> {
+  async #receive(max: number): Promise<void> {
     const { clock, queue, telemetry } = this.#ports;
-    const { visibilityMs, onReceive, onEmpty, take } = this.#options;
+    const { visibilityMs, onReceive, onEmpty, onPolled, take } = this.#options;
     const requestedAt = clock.now();
-    const max = SQS_BATCH_ENTRIES_MAX;
+    let received = 0;
     const waitMs = SQS_RECEIVE_WAIT_MS_MAX;
     onReceive();
     telemetry.count(METRICS.sqsRequests.name, 1, { action: "ReceiveMessage" });
     try {
       const request = { max, waitMs, visibilityMs };
       const deliveries = await queue.receive(request, this.#stopping.signal);
+      received = deliveries.length;
       this.#failures = 0;
-      this.#plenty = deliveries.length === max;
+      this.#plenty = received === max;
+      onPolled(this.#plenty ? "full" : "drained");
       const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole numbers (U1).
       const since = epochMs(Math.max(requestedAt, clock.now() - shareMs)); // V5
       for (const delivery of deliveries) take(delivery, since);
-      if (deliveries.length === 0) onEmpty();
+      if (deliveries.length === 0) onEmpty(false);
     } catch (error) {
-      onEmpty();
+      onEmpty(true);
+      onPolled("failed");
       if (!this.#stopped) this.#failed(error);
     }
     this.#polls -= 1;
+    this.#remaining += max - received; // V7
     if (this.#polls === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
     this.#pump();
   }

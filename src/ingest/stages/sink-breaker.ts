@@ -1,4 +1,5 @@
 // Sink breaker: pauses receiving while the sink or the ledger is down (see policy/breaker.ts).
+//   B1. The log says what failed and how: the last failure before each pause.
 
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -12,6 +13,7 @@ import {
   nextChangeAt,
   stepBreaker,
 } from "../policy/breaker.ts";
+import type { Blame } from "../policy/error-table.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import type { RecordOutcome } from "./outcome.ts";
 
@@ -32,17 +34,21 @@ export function createSinkBreaker(
 ): SinkBreaker {
   const { clock, random, telemetry } = ports;
   let state: BreakerState = CLOSED;
+  let down: Downtime = { blames: "sink", errorClass: "unavailable", reason: "" };
 
   function step(event: BreakerEvent): void {
     const previous = state.kind;
-    state = stepBreaker(state, event, clock.now());
+    const now = clock.now();
+    state = stepBreaker(state, event, now);
     if (state.kind === previous) return;
     telemetry.gauge(METRICS.breakerOpen.name, state.kind === "closed" ? 0 : 1, { queue });
-    const message =
-      state.kind === "closed"
-        ? "the sink is back; receiving continues"
-        : "the sink is down; receiving is paused until it recovers";
-    if (state.kind !== "half-open") telemetry.log("warn", message, { queue });
+    if (state.kind === "closed") {
+      telemetry.log("warn", `the ${down.blames} answers again; receiving continues`, { queue });
+    } else if (state.kind === "open") {
+      const { blames, errorClass: error_class, reason } = down;
+      const pause_ms = state.until - now;
+      telemetry.log("warn", messageOf(down), { queue, blames, error_class, reason, pause_ms }); // B1
+    }
   }
 
   return {
@@ -58,8 +64,26 @@ export function createSinkBreaker(
     onOutcome(outcome) {
       if (outcome.kind === "done" && outcome.how === "committed") step({ kind: "succeeded" });
       else if (outcome.kind === "later") {
-        step({ kind: "failed", blames: outcome.blames, fraction: random.fraction() });
+        const { blames, errorClass = "unavailable", reason = "" } = outcome;
+        if (isDependency(blames)) down = { blames, errorClass, reason };
+        step({ kind: "failed", blames, fraction: random.fraction() });
       }
     },
   };
+}
+
+/** The last failure that counts. */
+interface Downtime {
+  readonly blames: "sink" | "ledger";
+  readonly errorClass: string;
+  readonly reason: string;
+}
+
+function isDependency(blames: Blame): blames is Downtime["blames"] {
+  return blames === "sink" || blames === "ledger";
+}
+
+function messageOf({ blames, errorClass, reason }: Downtime): string {
+  const last = reason === "" ? errorClass : `${errorClass}: ${reason}`;
+  return `the ${blames} is down, receiving is paused; its last failure was ${last}`;
 }

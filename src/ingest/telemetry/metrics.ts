@@ -48,7 +48,7 @@ export const CONSUMER_METRICS = {
   duplicates: {
     name: "messages_duplicate_total",
     kind: "counter",
-    help: "Records not handled because they were committed before or are in progress.",
+    help: "Records not handled because they were committed or dead-lettered before, or handled beside another process that committed first.",
     labels: ["queue"],
   },
   stale: {
@@ -60,13 +60,19 @@ export const CONSUMER_METRICS = {
   ignored: {
     name: "tidegate_records_ignored_total",
     kind: "counter",
-    help: "Records acknowledged without handling: S3 test events and objects outside the source.",
+    help: "Records acknowledged without handling: S3 test events, removed objects, objects outside the source.",
     labels: ["queue", "reason"],
   },
   committed: {
     name: "tidegate_messages_committed_total",
     kind: "counter",
     help: "Records whose effects were committed.",
+    labels: ["queue"],
+  },
+  quarantined: {
+    name: "tidegate_rows_quarantined_total",
+    kind: "counter",
+    help: "Rows that their schema rejected, kept in quarantine while the other rows were committed.",
     labels: ["queue"],
   },
   returned: {
@@ -100,6 +106,12 @@ export const CONSUMER_METRICS = {
     help: "Messages in the dead-letter queue now, whether this consumer or SQS moved them.",
     labels: ["queue"],
   },
+  groupsHalted: {
+    name: "tidegate_groups_halted",
+    kind: "gauge",
+    help: "Groups of a FIFO queue that wait behind a dead-lettered record, from the ledger.",
+    labels: ["queue"],
+  },
   watermark: {
     name: "watermark_event_time_seconds",
     kind: "gauge",
@@ -109,8 +121,26 @@ export const CONSUMER_METRICS = {
   late: {
     name: "tidegate_late_events_total",
     kind: "counter",
-    help: "Records that arrived with an event time before the watermark.",
+    help: "Records whose event time was before the watermark when their lane was decided.",
+    labels: ["stream", "lane"],
+  },
+  lateRouted: {
+    name: "tidegate_late_routed_total",
+    kind: "counter",
+    help: "Records that were too late and not handled: kept in the ledger, or sent to the late queue.",
+    labels: ["stream", "to"],
+  },
+  completeUpTo: {
+    name: "tidegate_complete_up_to_seconds",
+    kind: "gauge",
+    help: "Event time, in seconds since 1970, before which every record that arrived is settled.",
     labels: ["stream"],
+  },
+  heldBy: {
+    name: "watermark_held_by",
+    kind: "gauge",
+    help: "1 for the partition that holds the watermark back; 0 for those that did before.",
+    labels: ["stream", "partition"],
   },
   future: {
     name: "tidegate_future_events_total",
@@ -133,7 +163,7 @@ export const CONSUMER_METRICS = {
   breakerOpen: {
     name: "tidegate_sink_breaker_open",
     kind: "gauge",
-    help: "1 while the consumer does not receive because the sink is down, otherwise 0.",
+    help: "1 while the consumer does not receive because the sink or the ledger is down, otherwise 0.",
     labels: ["queue"],
   },
   inFlight: {
@@ -166,6 +196,18 @@ export const CONSUMER_METRICS = {
     name: "tidegate_ledger_purged_total",
     kind: "counter",
     help: "Expired rows that this process deleted from the ledger.",
+    labels: [],
+  },
+  outboxPurged: {
+    name: "tidegate_outbox_purged_total",
+    kind: "counter",
+    help: "Expired rows that this process deleted from an outbox in the ledger's store.",
+    labels: [],
+  },
+  clockAhead: {
+    name: "tidegate_ledger_clock_ahead_seconds",
+    kind: "gauge",
+    help: "How far the clock is ahead of the ledger while nothing expires by it; otherwise 0.",
     labels: [],
   },
 } as const satisfies MetricTable;

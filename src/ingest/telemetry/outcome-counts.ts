@@ -4,17 +4,25 @@ import { unreachable } from "../../core/assert.ts";
 import type { RecordOutcome } from "../stages/outcome.ts";
 
 export interface Counts {
+  /** Deliveries, duplicates included. */
   received: number;
-  /** S3's test events, and objects outside the pipeline's bucket and prefix. */
+  /** S3's test events, ignored removals, and objects outside the pipeline's bucket and prefix. */
   ignored: number;
   committed: number;
+  /** Records that were committed before, acknowledged without running the handler. */
   duplicates: number;
+  /** Records of objects whose newer event is already committed. */
   stale: number;
+  /** Records without their object, with `onMissing: "drop"`. */
   dropped: number;
+  /** Records that were too late, kept in the ledger or sent to the late queue. */
+  held: number;
+  /** Failed attempts that are tried again. */
   retried: number;
   deadLettered: number;
   /** Returned to the queue without a failed attempt. */
   returned: number;
+  /** Attempts whose lease ended before they did; their effects were discarded. */
   lost: number;
 }
 
@@ -25,6 +33,7 @@ export const NO_COUNTS: Readonly<Counts> = {
   duplicates: 0,
   stale: 0,
   dropped: 0,
+  held: 0,
   retried: 0,
   deadLettered: 0,
   returned: 0,
@@ -45,5 +54,8 @@ const NAMES = {
   "parked-before": "duplicates",
   stale: "stale",
   dropped: "dropped",
+  held: "held",
+  "late-sent": "held",
+  "held-before": "duplicates",
   "dead-lettered": "deadLettered",
 } as const satisfies Record<Extract<RecordOutcome, { kind: "done" }>["how"], keyof Counts>;

@@ -1,6 +1,6 @@
 // Record log fields: the fields that every log line about a record has, for searching.
-//   L1. The object's key is masked like all text about the record, because it may contain secrets.
-//       The idempotency key, a digest, still identifies the event.
+//   L1. The object's key and the business key are masked like all text about the record, because
+//       they may contain secrets. The idempotency key, a digest, still identifies the event.
 
 import type { LogFields } from "../../ports/telemetry.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
@@ -9,7 +9,7 @@ import type { RecordMask } from "./record-mask.ts";
 
 export interface LogMask {
   readonly masked: RecordMask;
-  /** Secrets that may be in the object's key. Default: those of the record itself. */
+  /** Secrets that may be in one of its keys. Default: those of the record itself. */
   readonly secrets?: readonly string[];
 }
 
@@ -22,6 +22,7 @@ export function logFieldsOf(
   return {
     message_id: inFlight.delivery.messageId,
     object_key: masked.objectOf(record, secrets)?.key ?? null, // L1
+    business_key: masked.businessKeyOf(record, secrets), // L1
     run_id: runId,
     idempotency_key: record.identity,
     trace_id: inFlight.trace.traceId,

@@ -15,6 +15,8 @@ export interface RecordMask {
   secretsOf(record: WorkRecord): string[];
   /** The masked object; `secrets` are those of `secretsOf` and any further ones. */
   objectOf(record: WorkRecord, secrets: readonly string[]): ShownObject | null;
+  /** The masked business key; null if the record has none (K3). */
+  businessKeyOf(record: WorkRecord, secrets: readonly string[]): string | null;
   /** The record as it arrived, masked. */
   payloadOf(record: WorkRecord): JsonValue;
 }
@@ -53,6 +55,9 @@ export function createRecordMask(mask: Mask): RecordMask {
         return mask.text(String(text), secrets); // K3
       };
       return { bucket: shown("bucket"), key: shown("key") };
+    },
+    businessKeyOf({ businessKey }, secrets) {
+      return businessKey === null ? null : mask.text(businessKey, secrets);
     },
     payloadOf(record) {
       const payload = mask.value(record.original);

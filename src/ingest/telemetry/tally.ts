@@ -9,6 +9,8 @@
 //       shutdown.
 //   Y4. Objects outside the pipeline's bucket and prefix are acknowledged and counted, and one per
 //       interval is logged: a misspelt bucket would otherwise empty its queue silently.
+//   Y5. A share of the committed records is logged, evenly: with 0.1, every tenth one.
+//   Y6. Quarantined rows are counted and logged when they are committed, every time.
 
 import {
   addMs,
@@ -20,6 +22,7 @@ import {
 } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Labels, Span, Telemetry } from "../../ports/telemetry.ts";
+import type { BadRow } from "../quarantine/quarantine.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import { errorTypeOf, type RecordOutcome } from "../stages/outcome.ts";
@@ -41,9 +44,17 @@ export interface Tally {
   stage(stage: OwnStage, since: EpochMs): void;
   /** An attempt that started at `since` ran the handler and ended (Y3). */
   handled(since: EpochMs, outcome: RecordOutcome): void;
+  /** A record was committed with that many effects, and without those bad rows (Y5, Y6). */
+  committed(record: WorkRecord, inFlight: InFlightDelivery, work: CommittedWork): void;
   outcome(record: WorkRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void;
   /** The delivery is no longer in flight: deleted, or returned to the queue. */
   settled(inFlight: InFlightDelivery, settlement: Settlement): void;
+}
+
+interface CommittedWork {
+  readonly since: EpochMs;
+  readonly rows: number;
+  readonly bad: readonly BadRow[];
 }
 
 type OwnStage = Exclude<StageName, "settle">;
@@ -69,6 +80,8 @@ export interface TallyPorts {
 export interface TallyOptions {
   readonly queue: string;
   readonly runId: string;
+  /** The share of committed records that are logged, 0 to 1 (Y5). */
+  readonly logCommits: number;
 }
 
 export function createTally(ports: TallyPorts, options: TallyOptions): Tally {
@@ -84,6 +97,8 @@ class QueueTally implements Tally {
   readonly #consumed: Labels;
   readonly #processed: Labels;
   #elsewhereLoggedAt: EpochMs | null = null;
+  /** Reaches 1 when the next commit is logged (Y5). */
+  #logDue = 0;
 
   constructor(ports: TallyPorts, options: TallyOptions) {
     this.#ports = ports;
@@ -176,6 +191,38 @@ class QueueTally implements Tally {
     telemetry.record(METRICS.messagingProcess.name, seconds, labels);
   }
 
+  committed(
+    record: WorkRecord,
+    inFlight: InFlightDelivery,
+    { since, rows, bad }: CommittedWork,
+  ): void {
+    const { queue, runId, logCommits } = this.#options;
+    if (bad.length > 0) this.#quarantined(record, inFlight, bad); // Y6
+    this.#logDue += logCommits;
+    if (this.#logDue < 1) return; // Y5
+    this.#logDue -= 1;
+    const { clock, telemetry, masked } = this.#ports;
+    const secrets = masked.secretsOf(record);
+    const object = masked.objectOf(record, secrets);
+    telemetry.log("info", "committed", {
+      ...logFieldsOf(record, inFlight, runId, { masked, secrets }),
+      source: object === null ? queue : `s3://${object.bucket}/${object.key}`,
+      rows,
+      duration_ms: Math.max(0, msBetween(since, clock.now())),
+    });
+  }
+
+  #quarantined(record: WorkRecord, inFlight: InFlightDelivery, bad: readonly BadRow[]): void {
+    const { telemetry, masked } = this.#ports;
+    telemetry.count(METRICS.quarantined.name, bad.length, this.#labels);
+    const [first] = bad;
+    const reason = first === undefined ? "" : `${first.unit} ${first.line}: ${first.reason}`;
+    telemetry.log("warn", `rows were quarantined; the first is ${reason}`, {
+      ...logFieldsOf(record, inFlight, this.#options.runId, { masked }),
+      quarantined: bad.length,
+    });
+  }
+
   outcome(record: WorkRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void {
     const { telemetry, masked } = this.#ports;
     countOutcome(this.counts, outcome); // Y1
@@ -186,10 +233,9 @@ class QueueTally implements Tally {
       telemetry.log("warn", "the lease was lost", fields);
     } else if (outcome.kind === "later") {
       if (outcome.why !== "retry") count(METRICS.returned.name);
-      if (outcome.why === "busy") count(METRICS.duplicates.name);
     } else if (outcome.how === "committed" || outcome.how === "superseded") {
       count(METRICS.committed.name);
-    } else if (outcome.how === "duplicate" || outcome.how === "parked-before") {
+    } else if (DUPLICATE.test(outcome.how)) {
       count(METRICS.duplicates.name);
     } else if (outcome.how === "stale") count(METRICS.stale.name);
   }
@@ -206,6 +252,8 @@ class QueueTally implements Tally {
     this.#unsettled.set(messageId, { sentAt, forgetAt });
   }
 }
+
+const DUPLICATE = /^(duplicate|parked-before|held-before)$/;
 
 const STAGE_LABELS: { readonly [S in OwnStage]: { readonly stage: S } } = {
   receive: { stage: "receive" },

@@ -7,17 +7,26 @@
 //       one, or for reading the next piece of a reply. A client that misses it is cut off. While
 //       the client waits for the server, no deadline applies.
 //   C4. A client that ends its side has disconnected, as in node:http: its request's signal aborts.
+//   C5. A body that is not small is admitted before more of it is read (A1 of body-budget.ts). Its
+//       bytes count until the handler has answered, even if the client disconnects before.
 
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../../ports/http.ts";
+import {
+  type BodyBudget,
+  type BodyBudgets,
+  ClientRate,
+  SMALL_BYTES,
+  type WaitingBody,
+} from "./body-budget.ts";
+import type { IdleCandidate } from "./connection-limit.ts";
 import { INTERNAL_ERROR, writeFastReply } from "./fast-reply.ts";
 import { type FastHead, readFastHead } from "./fast-request.ts";
+import { PIECE_BYTES, type ReplyBuffer } from "./reply-buffer.ts";
 
 /** How much a client may send before the previous request is answered. */
 const AHEAD_BYTES_MAX = 64 * 1_024;
-/** Longer replies are written in pieces. */
-const PIECE_BYTES = 64 * 1_024;
 
 export interface FastService {
   readonly handler: HttpHandler;
@@ -35,6 +44,10 @@ export interface FastService {
   /** Whether the server is closing: connections accept no further requests. */
   readonly closing: () => boolean;
   readonly onError: (error: unknown) => void;
+  readonly bodies: BodyBudgets;
+  readonly replies: ReplyBuffer;
+  /** Sent to a client whose body cannot even wait. */
+  readonly busy: string;
   /** Sent to a client that did not complete its request in time. */
   readonly tooSlow: string;
   /** Sent to a client that ended its side within a request. */
@@ -45,10 +58,13 @@ export interface FastService {
   readonly forget: (connection: FastConnection) => void;
 }
 
-/** Before the first request, between requests, receiving one, handling it, writing its reply. */
-type Phase = "new" | "idle" | "reading" | "answering" | "replying";
+/**
+ * Before the first request, between requests, before a body is admitted, receiving it, handling the
+ * request, writing its reply.
+ */
+type Phase = "new" | "idle" | "waiting" | "reading" | "answering" | "replying";
 
-export class FastConnection {
+export class FastConnection implements IdleCandidate {
   index = -1;
   /** In the time of performance.now(), or Infinity (C3). */
   deadline: number;
@@ -62,6 +78,15 @@ export class FastConnection {
   /** The bytes received of the next request. */
   #buffered: Buffer[] = [];
   #bufferedBytes = 0;
+  /** The body that waits, while "waiting". */
+  #waiting: WaitingBody | null = null;
+  /** The budget of the body, and the bytes that count there; 0 if it is small (C5). */
+  #budget: BodyBudget | null = null;
+  #admittedBytes = 0;
+  /** Bytes of a long reply, and how many of them the client has read. */
+  #replyBytes = 0;
+  #readBytes = 0;
+  #rate: ClientRate | null = null;
 
   constructor(socket: Socket, service: FastService) {
     this.#socket = socket;
@@ -89,6 +114,31 @@ export class FastConnection {
     else this.destroy();
   }
 
+  get idleSince(): number {
+    const { keepAliveMs, headersMsMax } = this.#service;
+    if (this.#socket.destroyed) return Number.POSITIVE_INFINITY;
+    if (this.#phase === "idle") return this.deadline - keepAliveMs;
+    return this.#phase === "new" ? this.deadline - headersMsMax : Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the client takes memory that others wait for, and is slow (A4 of body-budget.ts). */
+  isInTheWay(now: number): boolean {
+    if (this.#phase === "reading" && this.#admittedBytes > 0) {
+      return this.#isSlow(now, this.#bufferedBytes) && this.#budget?.isContended === true;
+    }
+    const isReplying = this.#replyBytes > 0 && this.#isSlow(now, this.#readBytes);
+    return isReplying && this.#service.replies.isFull;
+  }
+
+  #isSlow(now: number, bytes: number): boolean {
+    return this.#rate?.isSlow(now, bytes) === true;
+  }
+
+  #startRate(): void {
+    this.#rate ??= new ClientRate();
+    this.#rate.start(performance.now());
+  }
+
   readonly #arrived = (chunk: Buffer): void => {
     if (this.#phase === "idle" || this.#phase === "new") {
       this.#begin(chunk);
@@ -111,6 +161,9 @@ export class FastConnection {
   readonly #closed = (): void => {
     this.deadline = Number.POSITIVE_INFINITY;
     this.#exchange?.abort();
+    if (this.#waiting !== null) this.#budget?.cancel(this.#waiting);
+    if (this.#phase !== "answering") this.#releaseBody(); // C5
+    this.#releaseReply();
     this.#service.forget(this);
   };
 
@@ -119,15 +172,64 @@ export class FastConnection {
     const head = readFastHead(bytes, service.bodyBytesMax);
     if (head === null || !service.answersText(head)) {
       this.#handOver(bytes);
-    } else if (bytes.length >= head.bodyEnd) {
+      return;
+    }
+    const bodyBytes = head.bodyEnd - head.bodyStart;
+    if (bodyBytes > SMALL_BYTES) {
+      this.#budget = service.bodies.forBody(bodyBytes);
+      if (!this.#budget.tryAdmit(bodyBytes)) {
+        this.#wait(this.#budget, head, bytes);
+        return;
+      }
+      this.#admittedBytes = bodyBytes;
+    }
+    this.#receive(head, bytes);
+  }
+
+  /** Stops reading until the body is admitted (C5). */
+  #wait(budget: BodyBudget, head: FastHead, bytes: Buffer): void {
+    const bodyBytes = head.bodyEnd - head.bodyStart;
+    const waiting = budget.wait(bodyBytes, () => {
+      this.#waiting = null;
+      this.#admittedBytes = bodyBytes;
+      this.#socket.resume();
+      this.#receive(head, bytes);
+    });
+    if (waiting === null) {
+      this.#sendLast(this.#service.busy);
+      return;
+    }
+    this.#waiting = waiting;
+    this.#phase = "waiting";
+    this.deadline = Number.POSITIVE_INFINITY;
+    this.#socket.pause();
+  }
+
+  #receive(head: FastHead, bytes: Buffer): void {
+    if (bytes.length >= head.bodyEnd) {
       this.#start(head, bytes);
     } else {
       this.#phase = "reading";
       this.#head = head;
       this.#buffered.push(bytes);
       this.#bufferedBytes = bytes.length;
-      this.deadline = performance.now() + service.requestMsMax;
+      this.deadline = performance.now() + this.#service.requestMsMax;
+      if (this.#admittedBytes > 0) this.#startRate();
     }
+  }
+
+  #releaseBody(): void {
+    const bytes = this.#admittedBytes;
+    if (bytes === 0) return;
+    this.#admittedBytes = 0;
+    this.#budget?.release(bytes);
+  }
+
+  #releaseReply(): void {
+    const bytes = this.#replyBytes;
+    if (bytes === 0) return;
+    this.#replyBytes = 0;
+    this.#service.replies.remove(bytes);
   }
 
   #start(head: FastHead, bytes: Buffer): void {
@@ -164,13 +266,14 @@ export class FastConnection {
 
   #send(reply: HttpReply, last: boolean): void {
     const socket = this.#socket;
+    this.#releaseBody(); // C5
     if (reply.dropped) socket.destroy();
     if (!socket.writable) return;
     const { text, encoding } = writeFastReply(reply, last ? null : this.#service.keepAliveMs);
     this.#exchange = null;
     this.#phase = "replying";
     if (last) this.#sendLast(text, encoding);
-    else if (text.length > PIECE_BYTES) this.#sendPieces(Buffer.from(text, encoding), 0);
+    else if (text.length > PIECE_BYTES) this.#sendLong(Buffer.from(text, encoding));
     else if (socket.write(text, encoding)) this.#next();
     else {
       this.deadline = performance.now() + this.#service.stallMsMax;
@@ -178,14 +281,26 @@ export class FastConnection {
     }
   }
 
+  #sendLong(bytes: Buffer): void {
+    this.#replyBytes = bytes.length;
+    this.#service.replies.add(bytes.length);
+    this.#startRate();
+    this.#sendPieces(bytes, 0);
+  }
+
   /** Sends in pieces, so that a slow reader of a long reply makes visible progress (C3). */
   #sendPieces(bytes: Buffer, from: number): void {
     const to = from + PIECE_BYTES;
     this.deadline = performance.now() + this.#service.stallMsMax;
+    this.#readBytes = from;
     this.#socket.write(bytes.subarray(from, to), (error) => {
       if (error) return; // The client has disconnected.
-      if (to < bytes.length) this.#sendPieces(bytes, to);
-      else this.#next();
+      if (to < bytes.length) {
+        this.#sendPieces(bytes, to);
+        return;
+      }
+      this.#releaseReply();
+      this.#next();
     });
   }
 

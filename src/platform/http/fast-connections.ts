@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import { FastConnection, type FastService } from "./fast-connection.ts";
 import { OpenExchanges } from "./open-exchanges.ts";
 
-export interface FastConnections {
+export interface FastConnections extends Iterable<FastConnection> {
   /** Cuts off clients that missed their deadline. */
   cutSlow(now: number): void;
   /** Closes idle connections, and aborts requests in flight. */
@@ -36,8 +36,11 @@ export function createFastConnections(
   server.on("connection", (socket: Socket) => all.add(new FastConnection(socket, service)));
   return {
     cutSlow(now) {
-      for (const connection of all) if (now > connection.deadline) connection.expire();
+      for (const connection of all) {
+        if (now > connection.deadline || connection.isInTheWay(now)) connection.expire();
+      }
     },
+    [Symbol.iterator]: () => all[Symbol.iterator](),
     close() {
       for (const connection of all) connection.close();
     },

@@ -12,6 +12,15 @@ const PRINTABLE = /^[\t -~]*$/;
 export const BODILESS: ReadonlySet<number> = new Set([204, 304]);
 /** The reply if the handler throws. */
 export const INTERNAL_ERROR: HttpReply = { status: 500, headers: [], body: "" };
+/** The reply if too many request bodies wait for memory. JSON, as most SDKs expect it. */
+export const BUSY: HttpReply = {
+  status: 503,
+  headers: ["Content-Type", "application/x-amz-json-1.0", "Retry-After", "1"],
+  body: JSON.stringify({
+    __type: "ServiceUnavailable",
+    message: "Too many unfinished requests wait for memory. Retry the request.",
+  }),
+};
 
 export interface FastReply {
   readonly text: string;

@@ -7,10 +7,14 @@
 //   E3. A client that is still sending when it gets its reply has LINGER_MS_MAX to read the reply
 //       and stop. Closing a socket with unread bytes resets it, and the reset can overtake the
 //       reply.
+//   E4. An admitted body counts until the handler has answered, or until the client disconnects
+//       before the handler has the request. So does what a client has not read of a long reply.
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpRequest } from "../../ports/http.ts";
+import { type BodyBudget, ClientRate, type WaitingBody } from "./body-budget.ts";
+import type { ReplyBuffer } from "./reply-buffer.ts";
 
 /** How much of an oversized body is read and dropped, so that the client reads the reply. */
 const DROPPED_BYTES_MAX = 16 * 1_024 * 1_024;
@@ -36,6 +40,14 @@ export class HttpExchange implements HttpRequest {
   #expectsContinue: boolean;
   #abort: AbortController | null = null;
   #aborted = false;
+  #bodies: BodyBudget | null = null;
+  #waiting: WaitingBody | null = null;
+  #admittedBytes = 0;
+  #isHandled = false;
+  #replyBytes = 0;
+  /** Bytes received or sent in pieces so far, for the rate of the client. */
+  #movedBytes = 0;
+  readonly #rate = new ClientRate();
 
   constructor(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean) {
     const target = originForm(request.url ?? "/");
@@ -68,6 +80,70 @@ export class HttpExchange implements HttpRequest {
     this.#abort?.abort();
   }
 
+  /** Calls `start` once the body is admitted; false if it cannot even wait. */
+  admit(bodies: BodyBudget, bytes: number, start: () => void): boolean {
+    this.#bodies = bodies;
+    const admitted = () => {
+      this.#waiting = null;
+      this.#admittedBytes = bytes;
+      this.#rate.start(performance.now());
+      start();
+    };
+    if (bodies.tryAdmit(bytes)) {
+      admitted();
+      return true;
+    }
+    this.#waiting = bodies.wait(bytes, admitted);
+    return this.#waiting !== null;
+  }
+
+  /** The handler has the request; its body counts until answered() (E4). */
+  handled(): void {
+    this.#isHandled = true;
+  }
+
+  answered(): void {
+    this.#isHandled = false;
+    this.#releaseBody();
+  }
+
+  /** The connection has closed, or the reply is complete. */
+  closed(): void {
+    if (this.#waiting !== null) this.#bodies?.cancel(this.#waiting);
+    this.#waiting = null;
+    if (!this.#isHandled) this.#releaseBody(); // E4
+  }
+
+  #releaseBody(): void {
+    const bytes = this.#admittedBytes;
+    this.#admittedBytes = 0;
+    if (bytes > 0) this.#bodies?.release(bytes);
+  }
+
+  /** Whether the client takes memory that others wait for, and is slow (A4 of body-budget.ts). */
+  isInTheWay(now: number, replies: ReplyBuffer): boolean {
+    if (this.waitingSince === null) return false;
+    if (this.#admittedBytes > 0 && !this.#request.complete) {
+      return this.#rate.isSlow(now, this.#movedBytes) && this.#bodies?.isContended === true;
+    }
+    return this.#replyBytes > 0 && this.#rate.isSlow(now, this.#movedBytes) && replies.isFull;
+  }
+
+  /** Sends a long reply in pieces; `replies` counts it until the client has read it (E4). */
+  async sendLong(pieces: Iterable<Uint8Array>, bytes: number, replies: ReplyBuffer): Promise<void> {
+    replies.add(bytes);
+    this.#replyBytes = bytes;
+    this.#movedBytes = 0;
+    this.#rate.start(performance.now());
+    try {
+      for (const piece of pieces) await this.send(piece);
+    } finally {
+      this.#replyBytes = 0;
+      replies.remove(bytes);
+    }
+    await this.end("");
+  }
+
   /** Calls `done` once the body is complete or too long; never if the client disconnects first. */
   readBody(bytesMax: number, done: () => void): void {
     const request = this.#request;
@@ -78,6 +154,7 @@ export class HttpExchange implements HttpRequest {
     this.waitingSince = performance.now();
     request.on("data", (chunk: Buffer) => {
       arrivedBytes += chunk.length;
+      this.#movedBytes = arrivedBytes;
       if (arrivedBytes <= bytesMax) {
         chunks.push(chunk);
         return;
@@ -134,6 +211,7 @@ export class HttpExchange implements HttpRequest {
       response.on("close", done);
       response.write(chunk, done);
     });
+    this.#movedBytes += chunk.length;
     this.waitingSince = null;
   }
 
@@ -146,9 +224,20 @@ export class HttpExchange implements HttpRequest {
     const response = this.#response;
     if (request.complete || this.#expectsContinue || response.destroyed) {
       response.end(last);
-      return null;
+      return response.socket?.writableLength ? this.#untilRead() : null;
     }
     return this.#endEarly(last);
+  }
+
+  /** Until the system has accepted the last bytes: a client that reads none is cut off (E1). */
+  async #untilRead(): Promise<void> {
+    const response = this.#response;
+    this.waitingSince = performance.now();
+    await new Promise<void>((resolve) => {
+      response.once("finish", resolve);
+      response.once("close", resolve);
+    });
+    this.waitingSince = null;
   }
 
   async #endEarly(last: string | Uint8Array): Promise<void> {
@@ -194,7 +283,9 @@ export class HttpExchange implements HttpRequest {
         const next = await chunks.next();
         this.waitingSince = null;
         if (next.done === true) return;
-        yield next.value as Buffer;
+        const chunk = next.value as Buffer;
+        this.#movedBytes += chunk.length;
+        yield chunk;
       }
     } catch (error) {
       this.abort();

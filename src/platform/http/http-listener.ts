@@ -4,7 +4,9 @@
 //       handler wants as a stream.
 //   N2. Every resource that a client can use has a limit below, except waiting for a reply: a long
 //       poll may take as long as the handler needs. A stream may have any length, but a client that
-//       sends or reads no byte of it for STALL_MS_MAX is cut off.
+//       sends or reads no byte of it for STALL_MS_MAX is cut off. Limits that multiply with
+//       connections have a total: bodies (body-budget.ts), long replies (reply-buffer.ts), and the
+//       connections themselves (connection-limit.ts).
 //   N3. A client that disconnects is never an error; its request's signal informs the handler.
 //   N4. close() resolves shortly after CLOSE_GRACE_MS at the latest, whatever clients do.
 //   N5. A connection starts on the fast path, for simple requests with text replies. Its first
@@ -14,10 +16,17 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import { TidegateError } from "../../core/errors.ts";
 import type { HttpHandler, HttpHead, HttpReply } from "../../ports/http.ts";
-import { createFastConnections, type FastConnections } from "./fast-connections.ts";
-import { BODILESS, INTERNAL_ERROR } from "./fast-reply.ts";
+import { BodyBudgets, SMALL_BYTES } from "./body-budget.ts";
+import { type IdleCandidate, limitConnections, SlowSockets } from "./connection-limit.ts";
+import {
+  createFastConnections,
+  type FastConnections,
+  type FastServiceOptions,
+} from "./fast-connections.ts";
+import { BODILESS, BUSY, INTERNAL_ERROR, writeFastReply } from "./fast-reply.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { OpenExchanges } from "./open-exchanges.ts";
+import { PIECE_BYTES, ReplyBuffer } from "./reply-buffer.ts";
 
 const HEADER_BYTES_MAX = 16 * 1_024;
 /**
@@ -48,8 +57,15 @@ export interface HttpListenerOptions {
   readonly slowCheckMs?: number;
   readonly stallMsMax?: number;
   readonly keepAliveMs?: number;
-  /** Which requests get their body as a stream. Default: none. */
-  readonly wantsStream?: (head: HttpHead) => boolean;
+  /** Limit of each budget for bodies, for tests (body-budget.ts). */
+  readonly bodiesBytesMax?: number;
+  /** Counts long replies; the broker looks at it before it delivers messages. */
+  readonly replies?: ReplyBuffer;
+  /**
+   * Which requests get their body as a stream, and how much of it the handler holds in memory at
+   * most. Null: the handler gets the complete body. Default: null.
+   */
+  readonly streamBytesOf?: (head: HttpHead) => number | null;
   /** Which POST requests always have a text reply. Default: none (N5). */
   readonly answersText?: ((head: HttpHead) => boolean) | undefined;
 }
@@ -65,43 +81,23 @@ export function createHttpListener(
   handler: HttpHandler,
   options: HttpListenerOptions,
 ): HttpListener {
-  const bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_MAX;
   const exchanges = new OpenExchanges<HttpExchange>();
+  const bodies = new BodyBudgets(options.bodiesBytesMax);
+  const replies = options.replies ?? new ReplyBuffer();
+  const slow = new SlowSockets();
   let closing = false;
-
-  const answer = async (exchange: HttpExchange, response: ServerResponse) => {
-    if (closing) exchange.abort();
-    try {
-      const reply = await handler(exchange);
-      if (exchange.bodyStream !== undefined) await exchange.dropRest();
-      // Most replies are sent in one piece, with nothing to wait for.
-      const sending = sendReply(exchange, response, reply, closing);
-      if (sending !== null) await sending;
-    } catch (error) {
-      options.onError(error);
-      if (response.headersSent) response.destroy();
-      else await sendReply(exchange, response, INTERNAL_ERROR, true);
-    }
-    exchanges.delete(exchange);
-  };
-
-  const receive = (request: IncomingMessage, response: ServerResponse, expects: boolean) => {
-    const exchange = new HttpExchange(request, response, expects);
-    exchanges.add(exchange);
-    response.once("close", () => exchanges.delete(exchange));
-    if (options.wantsStream?.(exchange) === true) {
-      exchange.streamBody();
-      void answer(exchange, response);
-    } else {
-      exchange.readBody(bodyBytesMax, () => void answer(exchange, response));
-    }
-  };
-
+  const shared = { bodies, replies, closing: () => closing };
+  const receive = createReceiver(handler, options, { ...shared, exchanges, slow });
   const server = createLimitedServer(options);
   server.on("request", (request, response) => receive(request, response, false));
   server.on("checkContinue", (request, response) => receive(request, response, true));
-  const fast = openFastPath(server, handler, options, () => closing);
-  const watch = watchSlow(exchanges, fast, options);
+  server.on("connection", (socket) => slow.add(socket));
+  const fast = openFastPath(server, handler, options, shared);
+  limitConnections(server, options.connectionsMax ?? CONNECTIONS_MAX, function* candidates() {
+    yield* slow.candidates();
+    if (fast !== null) yield* fast as Iterable<IdleCandidate>;
+  });
+  const watch = watchSlow(exchanges, fast, replies, options);
 
   return {
     async listen(port, host) {
@@ -119,6 +115,70 @@ export function createHttpListener(
   };
 }
 
+/** The parts of a listener that its requests share. */
+interface SharedParts {
+  readonly exchanges: OpenExchanges<HttpExchange>;
+  readonly bodies: BodyBudgets;
+  readonly replies: ReplyBuffer;
+  readonly slow: SlowSockets;
+  readonly closing: () => boolean;
+}
+
+/** Receives requests on the slow path (N5). */
+function createReceiver(
+  handler: HttpHandler,
+  options: HttpListenerOptions,
+  { exchanges, bodies, replies, slow, closing }: SharedParts,
+) {
+  const bodyBytesMax = options.bodyBytesMax ?? BODY_BYTES_MAX;
+
+  const answer = async (exchange: HttpExchange, response: ServerResponse) => {
+    if (closing()) exchange.abort();
+    exchange.handled();
+    try {
+      const reply = await handler(exchange);
+      if (exchange.bodyStream !== undefined) await exchange.dropRest();
+      exchange.answered();
+      // Most replies are sent in one piece, with nothing to wait for.
+      const sending = sendReply({ exchange, response, replies }, reply, closing());
+      if (sending !== null) await sending;
+    } catch (error) {
+      exchange.answered();
+      options.onError(error);
+      if (response.headersSent) response.destroy();
+      else await sendReply({ exchange, response, replies }, INTERNAL_ERROR, true);
+    }
+    exchanges.delete(exchange);
+  };
+
+  return (request: IncomingMessage, response: ServerResponse, expects: boolean) => {
+    const { socket } = request;
+    const exchange = new HttpExchange(request, response, expects);
+    exchanges.add(exchange);
+    slow.begin(socket);
+    response.once("close", () => {
+      exchanges.delete(exchange);
+      exchange.closed();
+      slow.end(socket);
+    });
+    const streamBytes = options.streamBytesOf?.(exchange) ?? null;
+    const start = () => {
+      if (streamBytes === null) {
+        exchange.readBody(bodyBytesMax, () => void answer(exchange, response));
+        return;
+      }
+      exchange.streamBody();
+      void answer(exchange, response);
+    };
+    const heldBytes = Math.min(lengthOf(exchange), streamBytes ?? bodyBytesMax);
+    const budget = streamBytes === null ? bodies.forBody(heldBytes) : bodies.forStreams;
+    if (heldBytes <= SMALL_BYTES) start();
+    else if (!exchange.admit(budget, heldBytes, start)) {
+      void sendReply({ exchange, response, replies }, BUSY, true);
+    }
+  };
+}
+
 function createLimitedServer(options: HttpListenerOptions): Server {
   const server = createServer({
     maxHeaderSize: HEADER_BYTES_MAX,
@@ -128,9 +188,15 @@ function createLimitedServer(options: HttpListenerOptions): Server {
     keepAliveTimeout: options.keepAliveMs ?? KEEP_ALIVE_MS,
     noDelay: true,
   });
-  server.maxConnections = options.connectionsMax ?? CONNECTIONS_MAX;
   server.on("clientError", refuseBroken);
   return server;
+}
+
+/** The declared length of a body; unknown lengths count as infinite. */
+function lengthOf({ headers }: HttpHead): number {
+  const length = headers["content-length"];
+  if (length !== undefined) return Number(length);
+  return headers["transfer-encoding"] === undefined ? 0 : Number.POSITIVE_INFINITY;
 }
 
 /** Null if no request is known to have a text reply (N5). */
@@ -138,7 +204,7 @@ function openFastPath(
   server: Server,
   handler: HttpHandler,
   options: HttpListenerOptions,
-  closing: () => boolean,
+  shared: Pick<FastServiceOptions, "bodies" | "replies" | "closing">,
 ): FastConnections | null {
   const { answersText, onError } = options;
   if (answersText === undefined) return null;
@@ -146,13 +212,14 @@ function openFastPath(
     handler,
     answersText,
     onError,
-    closing,
+    ...shared,
     bodyBytesMax: options.bodyBytesMax ?? BODY_BYTES_MAX,
     headersMsMax: options.headersMsMax ?? HEADERS_MS_MAX,
     requestMsMax: options.requestMsMax ?? REQUEST_MS_MAX,
     stallMsMax: options.stallMsMax ?? STALL_MS_MAX,
     keepAliveMs: options.keepAliveMs ?? KEEP_ALIVE_MS,
     tooSlow: TOO_SLOW,
+    busy: writeFastReply(BUSY, null).text,
     broken: refusalOf(BAD_REQUEST),
   });
 }
@@ -161,6 +228,7 @@ function openFastPath(
 function watchSlow(
   exchanges: Iterable<HttpExchange>,
   fast: FastConnections | null,
+  replies: ReplyBuffer,
   options: HttpListenerOptions,
 ) {
   const wholeMsMax = options.requestMsMax ?? REQUEST_MS_MAX;
@@ -169,19 +237,23 @@ function watchSlow(
     const now = performance.now();
     for (const exchange of exchanges) {
       const msMax = exchange.bodyStream === undefined ? wholeMsMax : stallMsMax;
-      if (exchange.waitingSince !== null && now - exchange.waitingSince > msMax) {
-        exchange.cut(TOO_SLOW);
-      }
+      const isLate = exchange.waitingSince !== null && now - exchange.waitingSince > msMax;
+      if (isLate || exchange.isInTheWay(now, replies)) exchange.cut(TOO_SLOW);
     }
     fast?.cutSlow(now);
   };
   return setInterval(check, options.slowCheckMs ?? SLOW_CHECK_MS).unref();
 }
 
+interface Answering {
+  readonly exchange: HttpExchange;
+  readonly response: ServerResponse;
+  readonly replies: ReplyBuffer;
+}
+
 /** Null if the operating system has accepted the whole reply. */
 function sendReply(
-  exchange: HttpExchange,
-  response: ServerResponse,
+  { exchange, response, replies }: Answering,
   reply: HttpReply,
   last: boolean,
 ): Promise<void> | null {
@@ -196,7 +268,16 @@ function sendReply(
   const begin = () => void response.writeHead(status, sent);
   if (streamed) return sendStream(exchange, response, body, begin);
   begin();
-  return exchange.end(body);
+  if (length === null || length <= PIECE_BYTES) return exchange.end(body);
+  if (response.req.method === "HEAD") return exchange.end("");
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  return exchange.sendLong(piecesOf(bytes), bytes.length, replies);
+}
+
+function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) {
+    yield bytes.subarray(from, from + PIECE_BYTES);
+  }
 }
 
 /** The head waits for the first chunk, so that a stream that fails immediately gets an error. */

@@ -10,7 +10,7 @@ import {
   type DeadLetterQueues,
   type DeadLetters,
 } from "../../ingest/dead-letters/dead-letter-access.ts";
-import { dossiersOf } from "../../ingest/dead-letters/dead-letter-list.ts";
+import { dossiersOf } from "../../ingest/dead-letters/dossier-list.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -22,6 +22,7 @@ import { SETTINGS } from "../config.ts";
 import { openAwsEnvironment } from "../open/aws-environment.ts";
 import { openLedger } from "../open/open-ledger.ts";
 
+/** Which dead letters to open, and where ledger and queues are. */
 export interface OpenDeadLettersOptions {
   /** The pipeline, or its name. */
   readonly pipeline: Pipeline | string;
@@ -42,6 +43,7 @@ export interface OpenDeadLettersOptions {
   readonly random?: Random;
 }
 
+/** Dead letters of one pipeline. Close it to release ledger and queues. */
 export interface OpenedDeadLetters extends DeadLetters, AsyncDisposable {
   close(): Promise<void>;
 }
@@ -60,7 +62,8 @@ export async function openDeadLetters(options: OpenDeadLettersOptions): Promise<
     closers.push(closeQueues);
     return queues;
   };
-  const access = createDeadLetterAccess({ clock, random, ledger }, { scope, openQueues });
+  const own = typeof options.pipeline === "string" ? null : options.pipeline.source.own;
+  const access = createDeadLetterAccess({ clock, random, ledger }, { scope, own, openQueues });
   return { ...access, close, [Symbol.asyncDispose]: close };
 }
 

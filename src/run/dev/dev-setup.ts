@@ -16,6 +16,8 @@ export interface DevNames {
   readonly topic: string | null;
   readonly queue: string;
   readonly deadLetterQueue: string;
+  /** Null without `late: { queue }`. */
+  readonly lateQueue: string | null;
 }
 
 const FIFO_SUFFIX = ".fifo";
@@ -29,7 +31,7 @@ const DEAD_LETTER_RETENTION_MS = days(14);
 const WAIT_MS = seconds(20);
 
 /** The names of all resources (D2). */
-export function devNames({ name, source }: Pipeline): DevNames {
+export function devNames({ name, source, late }: Pipeline): DevNames {
   const stem = name.replaceAll(".", "-").slice(0, STEM_CHARACTERS_MAX);
   const queue = source.queue === null ? `${stem}-events` : lastPart(source.queue);
   const fifo = queue.endsWith(FIFO_SUFFIX);
@@ -42,12 +44,13 @@ export function devNames({ name, source }: Pipeline): DevNames {
     topic: source.bucket === null ? null : `${stem}-objects`,
     queue,
     deadLetterQueue: `${stem}-dead-letters${fifo ? FIFO_SUFFIX : ""}`,
+    lateQueue: typeof late === "object" ? lastPart(late.queue) : null,
   };
 }
 
 /** The setup that a pipeline needs (D1). */
 export function devSetup(pipeline: Pipeline): CloudSetup {
-  const { bucket, topic, queue, deadLetterQueue } = devNames(pipeline);
+  const { bucket, topic, queue, deadLetterQueue, lateQueue } = devNames(pipeline);
   const queues: QueueSetup[] = [
     {
       name: deadLetterQueue,
@@ -59,6 +62,11 @@ export function devSetup(pipeline: Pipeline): CloudSetup {
       deadLetter: { queue: deadLetterQueue, maxReceiveCount: receivesMax(pipeline, queue) },
     },
   ];
+  const isNew = lateQueue !== null && lateQueue !== queue && lateQueue !== deadLetterQueue;
+  if (isNew) {
+    const attributes = { MessageRetentionPeriod: inSeconds(DEAD_LETTER_RETENTION_MS) };
+    queues.push({ name: lateQueue, attributes });
+  }
   if (bucket === null || topic === null) return { queues };
   const { prefix } = pipeline.source;
   return {

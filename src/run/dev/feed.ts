@@ -7,13 +7,16 @@ import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 
+/** One object for the pipeline's bucket. */
 export interface FeedFile {
+  /** The object key. */
   readonly key: string;
   readonly body: string | Uint8Array;
   /** How long to wait before the file is put. */
   readonly waitMs?: number;
 }
 
+/** The default export of a feed module. `tidegate dev` puts each file it yields into the bucket. */
 export type Feed = () => Iterable<FeedFile> | AsyncIterable<FeedFile>;
 
 const WAIT_MS_MAX = 60_000;

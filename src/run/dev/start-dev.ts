@@ -7,11 +7,13 @@
 //   V4. If the pipeline cannot start, the cloud is closed again.
 
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
+import type { CloudOptions } from "../../cloud/cloud-options.ts";
 import { parseHostNames } from "../../cloud/host-names.ts";
-import { type Cloud, type CloudOptions, startCloud } from "../../cloud/start-cloud.ts";
+import { type Cloud, startCloud } from "../../cloud/start-cloud.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { RunSettings } from "../config.ts";
+import { brokerLooks } from "../late/look-at-queues.ts";
 import { openRenewer } from "../leases/open-renewer.ts";
 import { writeEndpointFile } from "../open/endpoint-file.ts";
 import type { Environment } from "../open/environment.ts";
@@ -69,14 +71,16 @@ async function openCloud(
   { pipeline, settings }: PreparedRun,
   { faults, onError }: DevOptions,
 ): Promise<Cloud> {
-  const { data, port, region, allowHost, allowLinkLocal } = settings;
+  const { data, port, region, allowHost, baseHost, allowLinkLocal } = settings;
   return startCloud({
     data,
     port,
     allowedHosts: parseHostNames(allowHost),
     allowLinkLocalEndpoints: allowLinkLocal === true,
+    acceptClock: settings.acceptClock === true,
     setup: devSetup(pipeline),
     ...(region !== undefined && { region }),
+    ...(baseHost !== undefined && { baseHost }),
     ...(faults !== undefined && { faults }),
     ...(onError !== undefined && { onError }),
   }).catch((error: unknown) => {
@@ -87,7 +91,11 @@ async function openCloud(
 /** An environment on the embedded cloud; closing it closes the cloud (V1). */
 function environmentOn(cloud: Cloud, names: DevNames, onClose: () => void): Environment {
   const { broker, objects } = cloud;
+  const { queue, deadLetterQueue, lateQueue } = names;
+  const all = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
   return {
+    lateQueue: lateQueue === null ? null : createBrokerQueue(broker, { queue: lateQueue }),
+    looks: async () => brokerLooks(broker, all),
     queue: createBrokerQueue(broker, { queue: names.queue }),
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
     objects,

@@ -1,6 +1,7 @@
 // Lease thread: a lease renewer with its own connections. The parent sends orders; the thread
 // reports lost leases and writes expiries to the board.
 
+import "../../platform/quiet-warnings.ts"; // First: a thread warns on its own (W1 there).
 import { parentPort, workerData } from "node:worker_threads";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { createSqsQueue } from "../../aws/sqs/sqs-queue.ts";

@@ -3,10 +3,9 @@
 //       leases.
 //   R2. On the embedded cloud it runs in this thread. A thread could only ask the cloud over HTTP,
 //       and the cloud does not answer while the event loop is blocked: the request would wait for
-//       the same handler. Renewing the claim alone does not help, since the message expires.
-//   R3. A handler that blocks the embedded cloud past its lease loses nothing. The cloud cannot
-//       redeliver while it is blocked. Afterwards the lease is over by the clock, the outcome is
-//       not committed, and the message is redelivered.
+//       the same handler.
+//   R3. The embedded cloud cannot redeliver while it is blocked, so that time does not count: a
+//       handler that blocks it past its lease keeps the lease, as on AWS.
 
 import type { DurationMs } from "../../core/units.ts";
 import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
@@ -41,15 +40,25 @@ export type OpenRenewer = (
   telemetry: Telemetry,
 ) => LeaseRenewer | Promise<LeaseRenewer>;
 
-/** A renewer in this thread (R2). */
+/** A renewer in this thread, for a queue in this thread (R2, R3). */
 export function openRenewer(
+  environment: Environment,
+  ledger: RenewedLedger,
+  terms: RenewalTerms,
+  telemetry: Telemetry,
+): LeaseRenewer {
+  return openLoopRenewer(environment, ledger, terms, telemetry, true);
+}
+
+function openLoopRenewer(
   { queue }: Environment,
   { ledger }: RenewedLedger,
   { scope, visibilityMs, leaseMs }: RenewalTerms,
   telemetry: Telemetry,
+  loopQueue: boolean,
 ): LeaseRenewer {
   const ports = { queue, ledger, scope, clock: systemPorts.clock, telemetry };
-  return createLeaseRenewer(ports, { visibilityMs, leaseMs });
+  return createLeaseRenewer(ports, { visibilityMs, leaseMs, loopQueue });
 }
 
 /** A renewer in its own thread (R1); a ledger in memory is out of a thread's reach. */
@@ -60,7 +69,7 @@ export function openAwsRenewer(
   telemetry: Telemetry,
 ): LeaseRenewer | Promise<LeaseRenewer> {
   if (parseStoreUrl(ledger.url, "ledger").store === "memory") {
-    return openRenewer(environment, ledger, terms, telemetry);
+    return openLoopRenewer(environment, ledger, terms, telemetry, false);
   }
   const { connection: queue } = environment;
   return startLeaseThread({ telemetry }, { queue, ledgerUrl: ledger.url, ...terms });

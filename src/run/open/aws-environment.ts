@@ -3,11 +3,16 @@
 //       the packages to install.
 //   A2. The SDK finds the credentials. An endpoint on this machine gets placeholder credentials if
 //       there are none: it requires a signature and checks no key.
+//   A3. Queues and objects may be on different servers (E1 of service-endpoint.ts).
 
 import { TidegateError } from "../../core/errors.ts";
+import type { ObjectSource } from "../../ports/object-source.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
+import { openLater } from "../late/late-queue.ts";
+import { looksAt } from "../late/look-at-queues.ts";
 import type { LeaseThreadConfig } from "../leases/lease-thread.ts";
 import type { Environment } from "./environment.ts";
+import { type AwsService, serviceEndpoint } from "./service-endpoint.ts";
 import { localCredentials } from "./store-url.ts";
 
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
@@ -17,13 +22,16 @@ export interface AwsEnvironmentOptions {
   readonly queue: string;
   /** Default: the dead-letter queue of the redrive policy. */
   readonly deadLetterQueue?: string | undefined;
-  /** Default: AWS. */
+  /** The queue of `late: { queue }`; opened when it is first used. */
+  readonly lateQueue?: string | undefined;
+  /** Endpoint of SQS and S3. Default: the variables of the AWS SDK, or AWS. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
 }
 
 export interface AwsEnvironment extends Environment {
   readonly objects: NonNullable<Environment["objects"]>;
+  readonly looks: NonNullable<Environment["looks"]>;
   /** How another thread connects to the queue. */
   readonly connection: LeaseThreadConfig["queue"];
 }
@@ -31,9 +39,10 @@ export interface AwsEnvironment extends Environment {
 /** Opens a queue, its dead-letter queue and the objects that its messages refer to. */
 export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promise<AwsEnvironment> {
   const { SQSClient, S3Client, ...aws } = await loadSdk();
-  const client = clientOptions(options);
+  const client = clientOptions("SQS", options);
+  const objectClient = clientOptions("S3", options); // A3
   const sqs = new SQSClient(client);
-  const s3 = new S3Client({ ...client, forcePathStyle: options.endpoint !== undefined });
+  const s3 = new S3Client({ ...objectClient, forcePathStyle: "endpoint" in objectClient });
   const close = async () => {
     sqs.destroy();
     s3.destroy();
@@ -45,9 +54,43 @@ export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promis
     const deadLetters: Queue | null =
       name === undefined ? null : await aws.openSqsQueue({ client: sqs, queue: name });
     const objects = aws.createS3ObjectSource({ client: s3 });
-    return { queue, deadLetters, objects, connection: { ...client, queueUrl }, close };
+    const openLate = (late: string) => aws.openSqsQueue({ client: sqs, queue: late });
+    const { lateQueue: late } = options;
+    const lateQueue = late === undefined ? null : openLater(late, () => openLate(late));
+    const looks = async () => {
+      const late = await openedLate(options.lateQueue, openLate);
+      const queues = [queue, deadLetters, late].filter((each) => each !== null);
+      return looksAt(client.endpoint, queues);
+    };
+    const connection = { ...client, queueUrl };
+    return { queue, deadLetters, lateQueue, looks, objects, connection, close };
   } catch (error) {
     await close();
+    throw error;
+  }
+}
+
+/** Opens objects without a queue, for callers that read some of their own. */
+export async function openAwsObjects(
+  options: Pick<AwsEnvironmentOptions, "endpoint" | "region">,
+): Promise<ObjectSource> {
+  const { S3Client, createS3ObjectSource } = await loadSdk();
+  const client = clientOptions("S3", options);
+  return createS3ObjectSource({
+    client: new S3Client({ ...client, forcePathStyle: "endpoint" in client }),
+  });
+}
+
+/** The late queue; null without one, or while it does not exist. */
+async function openedLate(
+  queue: string | undefined,
+  open: (queue: string) => Promise<Queue>,
+): Promise<Queue | null> {
+  if (queue === undefined) return null;
+  try {
+    return await open(queue);
+  } catch (error) {
+    if (error instanceof TidegateError && error.code === "TG_QUEUE_REFUSED") return null;
     throw error;
   }
 }
@@ -69,12 +112,18 @@ async function loadSdk() {
   }
 }
 
-function clientOptions({ endpoint, region }: AwsEnvironmentOptions) {
+/** The options of an AWS client: endpoint, region, and placeholder credentials if needed (A2). */
+export function clientOptions(
+  service: AwsService,
+  options: Pick<AwsEnvironmentOptions, "endpoint" | "region">,
+) {
+  const endpoint = serviceEndpoint(service, options.endpoint);
   const credentials = localCredentials(endpoint); // A2
-  const local = "credentials" in credentials;
+  const fallback = "credentials" in credentials ? "us-east-1" : undefined;
+  const region = options.region ?? process.env.AWS_REGION ?? fallback;
   return {
     ...(endpoint !== undefined && { endpoint }),
-    ...(region !== undefined ? { region } : local && { region: "us-east-1" }),
+    ...(region !== undefined && { region }),
     ...credentials,
   };
 }

@@ -3,6 +3,7 @@
 //   E1. The process that runs the cloud writes the file once requests are answered, and removes it
 //       on close. A crash leaves it behind.
 //   E2. So a reader trusts it only if the process is alive and the endpoint passes a health check.
+//   E3. A cloud runs without the file, for example on a full disk; commands then need --endpoint.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +20,13 @@ const HEALTH_MS_MAX = 1_000;
 export function writeEndpointFile(data: string, endpoint: string): () => void {
   const path = join(data, FILE);
   const entry: EndpointEntry = { endpoint, pid: process.pid };
-  writeFileSync(`${path}.${process.pid}`, `${JSON.stringify(entry)}\n`);
-  renameSync(`${path}.${process.pid}`, path);
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeFileSync(draft, `${JSON.stringify(entry)}\n`);
+    renameSync(draft, path);
+  } catch {
+    rmSync(draft, { force: true }); // E3
+  }
   return () => {
     // Another process may have taken over the folder, and its file stays.
     if (readEntry(data)?.pid === process.pid) rmSync(path, { force: true });
@@ -31,13 +37,18 @@ export function writeEndpointFile(data: string, endpoint: string): () => void {
 export async function findRunningCloud(data: string): Promise<string | null> {
   const entry = readEntry(data);
   if (entry === null || !isAlive(entry.pid)) return null;
+  return (await isEmbeddedCloud(entry.endpoint)) ? entry.endpoint : null;
+}
+
+/** Whether the server at an endpoint is an embedded cloud. */
+export async function isEmbeddedCloud(endpoint: string): Promise<boolean> {
   try {
-    const url = new URL("/_tidegate/health", entry.endpoint);
+    const url = new URL("/_tidegate/health", endpoint);
     const reply = await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS_MAX) });
     const { service } = (await reply.json()) as { service?: unknown };
-    return reply.ok && service === "tidegate" ? entry.endpoint : null;
+    return reply.ok && service === "tidegate";
   } catch {
-    return null;
+    return false;
   }
 }
 

@@ -86,7 +86,7 @@ function isPipeline(value: unknown): value is Pipeline {
 function shapeProblems(pipeline: Pipeline): string[] {
   const numbers = { ...pipeline.retry, ...pipeline } as unknown as Record<string, unknown>;
   const wanted = ["attempts", "baseMs", "capMs", "generation", "timeoutMs", "visibilityMs"];
-  const missing = [...wanted, "allowedLatenessMs", "ledgerRetentionDays"].filter(
+  const missing = [...wanted, "outOfOrderMs", "ledgerRetentionDays"].filter(
     (name) => typeof numbers[name] !== "number",
   );
   const problems = missing.map((name) => `no ${name}`);

@@ -7,6 +7,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
+import { serviceEndpoint } from "./service-endpoint.ts";
 import { loadDriver, localCredentials, parseStoreUrl } from "./store-url.ts";
 
 export interface LedgerPorts {
@@ -16,36 +17,44 @@ export interface LedgerPorts {
 }
 
 export interface OpenLedgerOptions {
+  /** Believes the clock, however far it is ahead of the ledger. Default: false. */
+  readonly acceptClock?: boolean;
   /** How long records are kept. Default: 45 days. */
   readonly retentionMs?: DurationMs;
-  /** Whether to create or update the schema; if false, a missing schema is an error. */
+  /** Whether to create a missing ledger; if false, it is an error. Default: true. */
   readonly migrate?: boolean;
+  /** Whether a new DynamoDB table keeps lists of its records. Default: false. */
+  readonly listing?: boolean;
+  /** Opens an existing ledger for reading; calls that write fail. */
+  readonly readOnly?: boolean;
 }
 
 export async function openLedger(
   url: string,
   ports: LedgerPorts,
-  options: OpenLedgerOptions = {},
+  given: OpenLedgerOptions = {},
 ): Promise<Ledger> {
   const location = parseStoreUrl(url, "ledger");
+  const options = given.readOnly === true ? { ...given, migrate: false } : given;
   switch (location.store) {
     case "memory":
       return createMemoryLedger(ports, options);
     case "sqlite": {
       const { createSqliteLedger } = await import("../../stores/sqlite/ledger/ledger.ts");
-      const { migrate = true, ...more } = options;
+      const { migrate = true, listing: _, ...more } = options;
       return createSqliteLedger(ports, { path: location.path, mustExist: !migrate, ...more });
     }
     case "postgres": {
+      const { listing: _, ...more } = options;
       const load = () => import("../../stores/postgres/ledger.ts");
       const { createPostgresLedger } = await loadDriver("ledger", "pg", load);
-      return await createPostgresLedger(ports, { url: location.url, ...options });
+      return await createPostgresLedger(ports, { url: location.url, ...more });
     }
     case "dynamodb": {
       const load = () => import("../../stores/dynamodb/ledger.ts");
       const { createDynamoLedger } = await loadDriver("ledger", "@aws-sdk/client-dynamodb", load);
       const { store: _, ...table } = location;
-      const credentials = localCredentials(location.endpoint);
+      const credentials = localCredentials(serviceEndpoint("DYNAMODB", location.endpoint));
       return await createDynamoLedger(ports, { ...table, ...credentials, ...options });
     }
   }

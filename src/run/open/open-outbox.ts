@@ -7,15 +7,44 @@ import { TidegateError } from "../../core/errors.ts";
 import type { Outbox } from "../../ports/outbox.ts";
 import { createMemoryOutbox } from "../../stores/memory/outbox.ts";
 import type { LedgerPorts } from "./open-ledger.ts";
+import { serviceEndpoint } from "./service-endpoint.ts";
 import { loadDriver, localCredentials, parseStoreUrl } from "./store-url.ts";
 
 export type OutboxPorts = Pick<LedgerPorts, "clock" | "random">;
 
-export async function openOutbox(url: string, ports: OutboxPorts): Promise<Outbox> {
+/** The outbox in the store of a URL; null if it has none, or if the store expires rows itself. */
+export async function findOutbox(
+  url: string,
+  ports: OutboxPorts,
+  options: { readonly acceptClock?: boolean } = {},
+): Promise<Outbox | null> {
   const location = parseStoreUrl(url, "outbox");
   switch (location.store) {
     case "memory":
-      return createMemoryOutbox(ports);
+    case "dynamodb":
+      return null;
+    case "sqlite": {
+      const { findSqliteOutbox } = await import("../../stores/sqlite/ledger/outbox.ts");
+      return findSqliteOutbox(ports, { path: location.path, ...options });
+    }
+    case "postgres": {
+      const load = () => import("../../stores/postgres/outbox.ts");
+      const { findPostgresOutbox } = await loadDriver("outbox", "pg", load);
+      const { url } = location;
+      return await findPostgresOutbox(ports, { url, connectionsMax: 1, ...options });
+    }
+  }
+}
+
+export async function openOutbox(
+  url: string,
+  ports: OutboxPorts,
+  options: { readonly acceptClock?: boolean } = {},
+): Promise<Outbox> {
+  const location = parseStoreUrl(url, "outbox");
+  switch (location.store) {
+    case "memory":
+      return createMemoryOutbox(ports, options);
     case "sqlite": {
       const { path } = location;
       if (!existsSync(path)) {
@@ -23,18 +52,19 @@ export async function openOutbox(url: string, ports: OutboxPorts): Promise<Outbo
         throw new TidegateError("TG_CONFIG_INVALID", message); // O1
       }
       const { createSqliteOutbox } = await import("../../stores/sqlite/ledger/outbox.ts");
-      return createSqliteOutbox(ports, { path });
+      return createSqliteOutbox(ports, { path, ...options });
     }
     case "postgres": {
       const load = () => import("../../stores/postgres/outbox.ts");
       const { createPostgresOutbox } = await loadDriver("outbox", "pg", load);
-      return await createPostgresOutbox(ports, { url: location.url });
+      return await createPostgresOutbox(ports, { url: location.url, ...options });
     }
     case "dynamodb": {
       const load = () => import("../../stores/dynamodb/outbox.ts");
       const { createDynamoOutbox } = await loadDriver("outbox", "@aws-sdk/client-dynamodb", load);
       const { store: _, ...table } = location;
-      return await createDynamoOutbox(ports, { ...table, ...localCredentials(location.endpoint) });
+      const credentials = localCredentials(serviceEndpoint("DYNAMODB", location.endpoint));
+      return await createDynamoOutbox(ports, { ...table, ...credentials, ...options });
     }
   }
 }

@@ -6,15 +6,19 @@ import type { EventHistory } from "./event-history.ts";
 /** Outcome first, then the log in order. */
 export function describeHistory(history: EventHistory, what: string): string[] {
   const { pipeline, generation, key, object, attempts, fence, seenAt, rememberedUntil } = history;
-  const named = object === null ? what : `s3://${object.bucket}/${object.key}`;
+  const name = object === null ? (history.about[0] ?? what) : `s3://${object.bucket}/${object.key}`;
   return [
-    `${named} in pipeline ${pipeline}, generation ${generation}`,
+    `${name} in pipeline ${pipeline}, generation ${generation}`,
     row("key", key),
     row("outcome", outcomeOf(history)),
     row("deliveries", deliveriesOf(history)),
     row("attempts", `${attempts}, fence ${fence}`),
-    ...(history.lane === null ? [] : [row("lane", laneOf(history))]),
+    ...inputOf(history),
+    row("lane", laneOf(history)),
     ...(history.effects === null ? [] : [row("effects", effectsOf(history))]),
+    ...quarantinedOf(history),
+    ...(history.digest === null ? [] : [row("digest", history.digest)]),
+    ...runOf(history),
     row("duplicates", duplicatesOf(history)),
     ...deadLetterOf(history),
     row("first seen", `${time(seenAt)}, kept until ${time(rememberedUntil)}`),
@@ -29,7 +33,42 @@ function row(label: string, text: string): string {
   return `  ${label.padEnd(LABEL_WIDTH)}${text}`;
 }
 
-function outcomeOf({ state, heldBy, superseded, dossier, tookMs }: EventHistory): string {
+/** Where the event came from. */
+function inputOf({ input }: EventHistory): string[] {
+  const { object, source, dedupeKey, eventId, eventTime, sentAt, messageId, traceId } = input;
+  const version = [
+    object?.versionId == null ? null : `version ${object.versionId}`,
+    object?.etag == null ? null : `ETag ${object.etag}`,
+    object?.size == null ? null : `${object.size} bytes`,
+    object?.sequencer == null ? null : `sequencer ${object.sequencer}`,
+  ].filter((part) => part !== null);
+  const optional = (label: string, text: string | null) =>
+    text === null ? [] : [row(label, text)];
+  return [
+    row("input", version.length === 0 ? input.kind : `${input.kind}, ${version.join(", ")}`),
+    ...optional("source", source),
+    ...optional("dedupe key", dedupeKey),
+    ...optional("event id", eventId),
+    row("event time", `${time(eventTime)}, partition ${JSON.stringify(input.partition)}`),
+    row("message", `${messageId}, sent ${time(sentAt)}`),
+    ...optional("trace", traceId),
+  ];
+}
+
+/** The run of the latest attempt: what code did it, with which configuration. */
+function runOf({ input, run }: EventHistory): string[] {
+  if (run === null) return [row("run", `${input.runId}, not recorded`)];
+  const { id, kind, startedAt, endedAt, seenAt, codeDigest, configDigest } = run;
+  const end = endedAt === null ? `no end, last seen ${time(seenAt)}` : `ended ${time(endedAt)}`;
+  return [
+    row("run", `${id}, ${kind}, started ${time(startedAt)}, ${end}`),
+    row("code", codeDigest),
+    row("config", configDigest),
+  ];
+}
+
+function outcomeOf(history: EventHistory): string {
+  const { state, heldBy, superseded, dossier, tookMs, tooLate } = history;
   switch (state) {
     case "committed": {
       const took = tookMs === null ? "" : `, in ${tookMs} ms`;
@@ -37,6 +76,8 @@ function outcomeOf({ state, heldBy, superseded, dossier, tookMs }: EventHistory)
       return superseded ? skipped : `committed${took}`;
     }
     case "parked":
+      if (tooLate !== null && tooLate.to !== null) return `too late: sent to ${tooLate.to}`;
+      if (tooLate !== null) return "too late: held until `tidegate late release`";
       return `dead-lettered: ${dossier?.error_class ?? "unknown"}: ${dossier?.message ?? ""}`;
     case "claimed":
       return `in progress, claimed by ${heldBy?.owner} until ${time(heldBy?.until ?? 0)}`;
@@ -50,7 +91,9 @@ function outcomeOf({ state, heldBy, superseded, dossier, tookMs }: EventHistory)
 /** Deliveries in the log; a duplicate that arrived during an attempt is not in it. */
 function deliveriesOf({ entries, duplicates }: EventHistory): string {
   const attempted = entries.filter(({ status }) => status === "received").length;
-  return `${attempted} attempted, ${duplicates?.count ?? 0} suppressed as duplicates`;
+  const suppressed = duplicates?.count ?? 0;
+  const what = suppressed === 1 ? "a duplicate" : "duplicates";
+  return `${attempted} attempted, ${suppressed} suppressed as ${what}`;
 }
 
 function laneOf({ lane, watermark }: EventHistory): string {
@@ -60,6 +103,12 @@ function laneOf({ lane, watermark }: EventHistory): string {
 function effectsOf({ effects }: EventHistory): string {
   const counts = Object.entries(effects ?? {}).map(([effect, count]) => `${effect} × ${count}`);
   return counts.length === 0 ? "none" : counts.join(", ");
+}
+
+function quarantinedOf({ quarantined }: EventHistory): string[] {
+  if (quarantined === 0) return [];
+  const rows = quarantined === 1 ? "1 row" : `${quarantined} rows`;
+  return [row("quarantined", `${rows} at the commit; see tidegate quarantine list`)];
 }
 
 function duplicatesOf({ duplicates }: EventHistory): string {

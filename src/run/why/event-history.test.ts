@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from "vitest";
 import { createManualClock } from "../../../test/support/manual-clock.ts";
+import { ANY_INPUT, anyInput } from "../../../test/support/stores/any-input.ts";
 import { epochMs, seconds } from "../../core/units.ts";
 import { type Dossier, encodeDossier } from "../../ingest/dead-letters/dossier.ts";
 import { recordKey } from "../../ledger/record-key.ts";
@@ -13,6 +14,18 @@ const START = epochMs(1_700_000_000_000);
 const scope = { pipeline: "stations", generation: 0 };
 const identity = `k1:${"a".repeat(64)}`;
 const good = recordKey(scope, identity);
+const version = { versionId: "v1", etag: "e1", size: 12, sequencer: "01" };
+const INPUT = anyInput({
+  kind: "object",
+  source: null,
+  dedupeKey: null,
+  eventTime: START,
+  sentAt: START,
+  traceId: "t1",
+  partition: "stations",
+  object: { bucket: "stations", key: "in/a b.csv", ...version },
+  lane: { lane: "late", watermark: START },
+});
 const bad = recordKey(scope, `k1:${"b".repeat(64)}`);
 
 let ledger: Ledger;
@@ -20,17 +33,31 @@ beforeEach(async () => {
   ledger = createMemoryLedger({ clock: createManualClock(START) });
   const object = { bucket: "stations", key: "in/a b.csv", sequencer: "01" };
   const lease = { owner: "w1", leaseMs: seconds(30) };
-  const [claim] = await ledger.claim(scope, [{ key: good, receivedAt: START, object }], lease);
+  const [claim] = await ledger.claim(
+    scope,
+    [{ key: good, input: INPUT, receivedAt: START, object }],
+    lease,
+  );
   if (claim?.kind !== "claimed") throw new Error("not claimed");
   const effects = JSON.stringify({
-    lane: "late",
-    watermark: START,
     effects: { "upsert observation": 24, "upsert station_day": 1 },
     tookMs: 12,
   });
   await ledger.commit(scope, [{ key: good, fence: claim.fence, digest: "d", effects, object }]);
   const note = { kind: "duplicates", name: good, at: START, count: 3, body: "{}" } as const;
   await ledger.addNotes(scope, [note]);
+  await ledger.putRun(scope, {
+    id: INPUT.runId,
+    kind: "live",
+    startedAt: START,
+    endedAt: null,
+    seenAt: START,
+    codeDigest: "c0de",
+    configDigest: "c0f1",
+    environment: "{}",
+    parameters: "{}",
+    counts: "{}",
+  });
   await park();
 });
 
@@ -64,6 +91,7 @@ async function park(): Promise<void> {
       key: bad,
       fence: null,
       owner: "w1",
+      input: ANY_INPUT,
       receivedAt: START,
       permanent: true,
       failure,
@@ -94,8 +122,17 @@ test("a committed object is found by its URL, with lane, effects and duplicates"
     "  outcome     committed, in 12 ms",
     "  deliveries  1 attempted, 3 suppressed as duplicates",
     `  attempts    1, fence ${fence}`,
+    "  input       object, version v1, ETag e1, 12 bytes, sequencer 01",
+    "  event id    event-1",
+    '  event time  2023-11-14T22:13:20.000Z, partition "stations"',
+    "  message     message-1, sent 2023-11-14T22:13:20.000Z",
+    "  trace       t1",
     "  lane        late, at watermark 2023-11-14T22:13:20.000Z",
     "  effects     upsert observation × 24, upsert station_day × 1",
+    "  digest      d",
+    "  run         run-1, live, started 2023-11-14T22:13:20.000Z, no end, last seen 2023-11-14T22:13:20.000Z",
+    "  code        c0de",
+    "  config      c0f1",
     "  duplicates  3 suppressed, the last at 2023-11-14T22:13:20.000Z",
     "  first seen  2023-11-14T22:13:20.000Z, kept until 2023-12-29T22:13:20.000Z",
     "",
@@ -132,7 +169,7 @@ test.each([
 test("a record in progress shows its owner, and a failed one that it will be retried", async () => {
   const key = asRecordKey("k1:work");
   const lease = { owner: "w2", leaseMs: seconds(30) };
-  const [claim] = await ledger.claim(scope, [{ key, receivedAt: START }], lease);
+  const [claim] = await ledger.claim(scope, [{ key, input: ANY_INPUT, receivedAt: START }], lease);
   const outcome = async () => {
     const [history] = await findHistories(ledger, { what: key });
     return history === undefined ? "" : describeHistory(history, key)[2];
@@ -140,7 +177,15 @@ test("a record in progress shows its owner, and a failed one that it will be ret
   expect(await outcome()).toContain("in progress, claimed by w2 until 2023-11-14T22:13:50.000Z");
   const fence = claim?.kind === "claimed" ? claim.fence : fenceOf(0);
   const failure = { errorClass: "network", fingerprint: "f", message: "no answer" };
-  const attempt = { key, fence, owner: "w2", receivedAt: START, permanent: false, failure };
+  const attempt = {
+    key,
+    fence,
+    owner: "w2",
+    input: ANY_INPUT,
+    receivedAt: START,
+    permanent: false,
+    failure,
+  };
   await ledger.fail(scope, [attempt]);
   expect(await outcome()).toContain("failed, will be retried");
 });

@@ -1,4 +1,5 @@
 // Ack after commit: a message is deleted only after all of its records are decided.
+//   A record that is too late is decided once the ledger holds it, or the late queue has it.
 //   A redriven dead letter is a new message: the earlier decision does not count for it, unless the
 //   record has a newer dead letter since. Any other message of a record with a dead letter may be
 //   deleted: a message that SQS moved and that was redriven beside the dead letter, or a message
@@ -24,7 +25,11 @@ export const ackAfterCommit: Checker = {
     for (const [index, event] of events.entries()) {
       switch (event.kind) {
         case "committed":
+        case "late-sent":
           committed.add(event.name);
+          break;
+        case "held":
+          if (event.to === "ledger") committed.add(event.name);
           break;
         case "refused":
           if (event.why === "stale") committed.add(event.name);

@@ -2,15 +2,22 @@
 
 import { ackAfterCommit } from "./ack-after-commit.ts";
 import { attemptsCounted } from "./attempts-counted.ts";
+import { batchComplete } from "./batch-complete.ts";
 import type { Checker } from "./checker.ts";
+import { completeUpTo } from "./complete-up-to.ts";
 import { dedupWindow } from "./dedup-window.ts";
 import { dossierForEveryDeadLetter } from "./dossier-for-every-dead-letter.ts";
 import { effectsOnce } from "./effects-once.ts";
 import { fifoOrder } from "./fifo-order.ts";
+import { heldNotLost } from "./held-not-lost.ts";
+import { inputNamesEvent } from "./input-names-event.ts";
+import { laneDecidedOnce } from "./lane-decided-once.ts";
 import { lastWriterWins } from "./last-writer-wins.ts";
 import { liveness } from "./liveness.ts";
+import { locksStayLocal } from "./locks-stay-local.ts";
 import { noEffectUnderOlderFence } from "./no-effect-under-older-fence.ts";
 import { noLoss } from "./no-loss.ts";
+import { noRunAfterCommit } from "./no-run-after-commit.ts";
 import { outageNotCounted } from "./outage-not-counted.ts";
 import { watermarkMonotone } from "./watermark-monotone.ts";
 import { writeAhead } from "./write-ahead.ts";
@@ -20,6 +27,7 @@ export const CHECKERS: readonly Checker[] = [
   effectsOnce,
   noEffectUnderOlderFence,
   ackAfterCommit,
+  noRunAfterCommit,
   writeAhead,
   fifoOrder,
   dedupWindow,
@@ -27,6 +35,12 @@ export const CHECKERS: readonly Checker[] = [
   dossierForEveryDeadLetter,
   attemptsCounted,
   outageNotCounted,
+  locksStayLocal,
+  inputNamesEvent,
   watermarkMonotone,
+  batchComplete,
+  completeUpTo,
+  laneDecidedOnce,
+  heldNotLost,
   liveness,
 ];

@@ -39,6 +39,7 @@ function attemptsAfter(event: HistoryEvent, claimed: ReadonlyMap<string, number>
       return { name: event.name, attempts: event.attempt };
     case "failed":
     case "parked":
+    case "held":
       return { name: event.name, attempts: event.attempts };
     case "released": // A repeated release has no further effect.
       return { name: event.name, attempts: (claimed.get(event.name) ?? 1) - 1 };

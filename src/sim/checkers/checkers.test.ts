@@ -16,7 +16,7 @@ const FACTS: WorldFacts = {
   dedupWindowMs: 300_000,
   visibilityMs: 30_000,
   drops: true, // So that a history may leave out effects.
-  allowedLatenessMs: 60_000,
+  outOfOrderMs: 60_000,
   hangMs: 0,
 };
 const OBJECTS: WorldFacts = { ...FACTS, fifo: false, contents: "objects" };
@@ -34,6 +34,46 @@ function violatedBy(events: HistoryEvent[], facts: WorldFacts = FACTS): string[]
   );
 }
 
+test("input-names-event: a stored input is about its own record", () => {
+  const put = (name: string, sequencer: string): NewEvent => ({
+    kind: "object",
+    name,
+    object: "o1",
+    sequencer,
+    change: "put",
+    value: name,
+  });
+  const claimed = (name: string, input: string | null): NewEvent => ({
+    kind: "claimed",
+    name,
+    fence: 1,
+    attempt: 1,
+    lane: { lane: "live", watermark: null },
+    input,
+  });
+  const right = history(put("e1", "01"), put("e2", "02"), claimed("e1", "o1 01"));
+  const wrong = history(put("e1", "01"), put("e2", "02"), claimed("e1", "o1 02"));
+  expect(violatedBy(right, OBJECTS)).not.toContain("input-names-event");
+  expect(violatedBy(wrong, OBJECTS)).toContain("input-names-event");
+});
+
+test("locks-stay-local: a consumer pauses only if something failed that it depends on", () => {
+  const opens: NewEvent = { kind: "breaker", open: true };
+  const fault = (id: string, what = ""): NewEvent => ({ kind: "fault", id, what });
+  expect(violatedBy(history(...Array<NewEvent>(11).fill(opens)))).toEqual(["locks-stay-local"]);
+  const frozen = fault("frozen/consumer-2/commit#1");
+  const quiet = Array<NewEvent>(11).fill({ kind: "breaker", open: false });
+  expect(violatedBy(history(...quiet, frozen, opens))).toEqual(["locks-stay-local"]);
+  for (const excuse of [
+    fault("ledger-down#1"),
+    fault("consumer-1/ledger.commit#3"),
+    fault("frozen/consumer-1/commit#1"),
+    fault("freeze#1", "consumer-1 is frozen for 5 ms"),
+  ]) {
+    expect(violatedBy(history(...quiet, excuse, opens))).toEqual([]);
+  }
+});
+
 const registered = (name: string, group = "g"): NewEvent => ({ kind: "registered", name, group });
 const sent = (name: string, messageId = `m-${name}`): NewEvent => {
   return { kind: "sent", name, messageId, dedupId: `d-${name}`, group: "g" };
@@ -46,14 +86,16 @@ const delivered = (
   const deadLetter = fence === null ? null : { name, fence };
   return { kind: "delivered", names: [name], messageId, receipt: "r", receiveCount: 1, deadLetter };
 };
+const LIVE = { lane: "live", watermark: null };
 const claimed = (name: string, fence: number, attempt = 1): NewEvent => ({
   kind: "claimed",
   name,
   fence,
   attempt,
+  lane: LIVE,
 });
 const handling = (name: string, fence: number | null = null): NewEvent => {
-  return { kind: "handling", name, attempt: 1, fence };
+  return { kind: "handling", name, attempt: 1, fence, lane: LIVE };
 };
 const effect = (name: string, fence: number, more: Partial<NewEvent> = {}): NewEvent =>
   ({
@@ -123,6 +165,20 @@ test("effects that are written twice are reported", () => {
     effect("a", 1),
   );
   expect(violatedBy(twice)).toEqual(["effects-once"]);
+});
+
+test("a handler that starts after its record's commit is reported", () => {
+  const checked = (exists: boolean): NewEvent => ({ kind: "checked", name: "a", exists });
+  const before = [registered("a"), sent("a"), delivered("a")];
+  const after = [committed("a", 1, true), delivered("a", "again")];
+  const ran = [checked(false), handling("a"), effect("a", 1)];
+  const unasked = history(...before, ...ran, ...after, handling("a"));
+  expect(violatedBy(unasked)).toEqual(["no-run-after-commit"]);
+  const wrong = history(...before, ...ran, ...after, checked(false), handling("a"));
+  expect(violatedBy(wrong)).toEqual(["no-run-after-commit"]);
+  // An answer is good for one start: the second delivery of the first process needs its own.
+  const overlap = history(...before, checked(false), ...ran, ...after, handling("a"));
+  expect(violatedBy(overlap)).toEqual([]);
 });
 
 test("a record that is committed under two fences is reported", () => {
@@ -331,10 +387,73 @@ test("a record that is tried again and again after the faults stop is reported",
   expect(violatedBy(history(registered("a"), quiet, ...behindAnother))).toEqual([]);
 });
 
+/** Record b is committed at PASSED_AT, before record a, which expires. */
+const [BEFORE, PASSING] = [
+  [registered("a"), registered("b"), sent("a"), sent("b")],
+  [claimed("b", 1), committed("b", 1)],
+];
+const PASSED_AT = 5 * 60_000;
+const expired = (endedAt: number): NewEvent => ({ kind: "expired", names: ["a"], endedAt });
+
 test("a record that expired in its queue is neither lost nor overtaken", () => {
-  const expired: NewEvent = { kind: "expired", names: ["a"] };
-  const both = [registered("a"), registered("b"), sent("a"), sent("b")];
-  const after = [claimed("b", 1), committed("b", 1), end()];
-  expect(violatedBy(history(...both, expired, ...after))).toEqual([]);
-  expect(violatedBy(history(...both, ...after))).toEqual(["no-loss", "fifo-order"]);
+  expect(violatedBy(history(...BEFORE, ...PASSING, end()))).toEqual(["no-loss", "fifo-order"]);
+  expect(violatedBy(history(...BEFORE, ...PASSING, expired(PASSED_AT), end()))).toEqual([]);
+});
+
+test("a record that expires later is overtaken", () => {
+  const events = history(...BEFORE, ...PASSING, expired(PASSED_AT + 1), end());
+  expect(violatedBy(events)).toEqual(["fifo-order"]);
+});
+
+test("a batch that is complete before its jobs are committed, or registered, is reported", () => {
+  const complete = (whole: boolean): NewEvent => {
+    return { kind: "batch-complete", batch: "b1", whole, names: ["a", "b"] };
+  };
+  const done = [registered("a"), registered("b"), committed("a", 1), committed("b", 1)];
+  expect(violatedBy(history(...done, complete(true)))).not.toContain("batch-complete");
+  expect(violatedBy(history(...done, complete(false)))).toContain("batch-complete");
+  expect(violatedBy(history(...done.slice(0, 3), complete(true)))).toContain("batch-complete");
+});
+
+const timed = (name: string, eventTime: number): NewEvent => ({ kind: "timed", name, eventTime });
+const complete = (value: number, startedAt = 90_000): NewEvent => ({
+  kind: "complete",
+  value,
+  startedAt,
+});
+const inLane = (kind: "claimed" | "handling", lane: string, watermark: number | null): NewEvent =>
+  ({ kind, name: "e1", attempt: 1, fence: 5, lane: { lane, watermark } }) as NewEvent;
+const stored = (value: number): NewEvent => ({ kind: "watermark", value, stored: value });
+
+test("a completeUpTo that passes an unsettled record is reported", () => {
+  const events = [timed("e1", 500), sent("e1"), complete(501)];
+  expect(violatedBy(history(...events))).toContain("complete-up-to");
+  expect(violatedBy(history(...[timed("e1", 500), sent("e1"), complete(500)]))).not.toContain(
+    "complete-up-to",
+  );
+  const settled = [timed("e1", 500), sent("e1"), committed("e1", 1), complete(501)];
+  expect(violatedBy(history(...settled))).not.toContain("complete-up-to");
+});
+
+test("a lane that changes, or that a watermark decides before it is stored, is reported", () => {
+  const changed = [stored(7), inLane("claimed", "live", 5), inLane("claimed", "late", 7)];
+  expect(violatedBy(history(...changed))).toContain("lane-decided-once");
+  const ahead = [stored(7), inLane("claimed", "late", 8)];
+  expect(violatedBy(history(...ahead))).toContain("lane-decided-once");
+  const other = [stored(7), inLane("claimed", "live", 5), inLane("handling", "late", 5)];
+  expect(violatedBy(history(...other))).toContain("lane-decided-once");
+  const same = [stored(7), inLane("claimed", "live", 5), inLane("handling", "live", 5)];
+  expect(violatedBy(history(...same))).not.toContain("lane-decided-once");
+});
+
+const held = (to: "ledger" | "queue"): NewEvent => ({ kind: "held", name: "e1", attempts: 1, to });
+
+test("a held record that is lost, or acknowledged before it is durable, is reported", () => {
+  const ack: NewEvent = { kind: "acked", names: ["e1"], messageId: "m" };
+  expect(violatedBy(history(...[held("queue"), ack]))).toContain("held-not-lost");
+  expect(violatedBy(history(...[held("ledger"), ack, end()]))).toContain("held-not-lost");
+  const waiting = [{ name: "e1", where: "held" }] as const;
+  expect(
+    violatedBy(history(...[held("ledger"), ack, { ...end(), waiting } as NewEvent])),
+  ).not.toContain("held-not-lost");
 });

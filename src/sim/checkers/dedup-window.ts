@@ -1,6 +1,7 @@
 // Dedup window: a FIFO queue recognises a deduplication id for exactly five minutes from its first
 // acceptance, whatever happens to the broker meanwhile. Only a purge clears the ids.
-//   Deduplication works only if a record is resent with the id of the first send.
+//   Deduplication works only if a record is resent with the id of the first send. A record that is
+//   reopened, by a redrive or a release, gets a new one.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -18,6 +19,8 @@ export const dedupWindow: Checker = {
     const idOf = new Map<string, string>();
     for (const event of events) {
       if (event.kind === "purged") accepted.clear();
+      // A release must not be taken for a duplicate of the message that was held.
+      if (event.kind === "reopened") idOf.delete(event.name);
       if (event.kind !== "sent" || event.dedupId === null) continue;
       const { dedupId, messageId, at, name } = event;
       if ((idOf.get(name) ?? dedupId) !== dedupId) {

@@ -2,6 +2,8 @@
 // accepted them. A later record passes an earlier one only if the pipeline skips parked records and
 // the earlier one is parked.
 //   The queue accepts records in the order in which each producer registered them.
+//   A record whose message expired may be passed from the end of its retention period on. The
+//   broker erases the message later, so the history may contain that after the commit.
 
 import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -42,20 +44,24 @@ export const fifoOrder: Checker = {
     const groups = new Map<string, Line>();
     const groupOf = new Map<string, string>();
     const settled = new Set<string>();
-    /** Redriven, purged, expired or parked: these records may lose their position in the order. */
+    /** Redriven, purged, parked or held: these records may lose their position in the order. */
     const excused = new Set<string>();
+    const endedAt = retentionEndsOf(events);
     for (const event of events) {
       if (event.kind === "sent") enter(groups, groupOf, event);
-      else if (event.kind === "purged" || event.kind === "expired" || event.kind === "moved-back") {
+      else if (event.kind === "purged" || event.kind === "moved-back") {
         for (const name of event.names) excused.add(name);
       } else if (event.kind === "parked" && !halts) excused.add(event.name);
+      else if (event.kind === "held") excused.add(event.name);
       else if (event.kind === "committed") {
         const { name, at } = event;
         const group = groups.get(groupOf.get(name) ?? "");
-        const isDone = (other: string) => settled.has(other) || excused.has(other);
+        const isExcused = (other: string) =>
+          excused.has(other) || at >= (endedAt.get(other) ?? NEVER);
+        const isDone = (other: string) => settled.has(other) || isExcused(other);
         const overtaken = group === undefined ? undefined : overtakenBy(name, group, isDone);
         settled.add(name);
-        if (overtaken === undefined || excused.has(name)) continue;
+        if (overtaken === undefined || isExcused(name)) continue;
         add(
           at,
           [name, overtaken],
@@ -66,6 +72,20 @@ export const fifoOrder: Checker = {
     return [...violations, ...sentInOrder(events)];
   },
 };
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** When the retention period of each expired record ended; of its first copy if it had several. */
+function retentionEndsOf(events: readonly HistoryEvent[]): Map<string, number> {
+  const ends = new Map<string, number>();
+  for (const event of events) {
+    if (event.kind !== "expired") continue;
+    for (const name of event.names) {
+      ends.set(name, Math.min(event.endedAt, ends.get(name) ?? NEVER));
+    }
+  }
+  return ends;
+}
 
 function enter(
   groups: Map<string, Line>,

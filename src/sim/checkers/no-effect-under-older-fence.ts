@@ -9,11 +9,12 @@ export const noEffectUnderOlderFence: Checker = {
   name: NAME,
   promise:
     "No commit happens under a fence older than the newest claim, and no effect under one older " +
-    "than the commit.",
+    "than the commit or the previous effect.",
   check(events) {
     const { violations, add } = findings(NAME);
     const newest = new Map<string, number>();
     const committed = new Map<string, number>();
+    const applied = new Map<string, number>();
     for (const event of events) {
       if (event.kind === "claimed") {
         const previous = newest.get(event.name) ?? Number.NEGATIVE_INFINITY;
@@ -36,6 +37,10 @@ export const noEffectUnderOlderFence: Checker = {
             `${actor} applied an effect of ${name} under a fence older than committed`,
           );
         }
+        if (fence < (applied.get(name) ?? fence)) {
+          add(at, [name], `${actor} replaced a newer effect of ${name} by an older one`);
+        }
+        applied.set(name, fence);
       }
     }
     return violations;

@@ -6,7 +6,7 @@ import { type Checker, findings } from "./checker.ts";
 
 const NAME = "outage-not-counted";
 /** How the errors of a dependency that is down begin. */
-const OUTAGE = /^TG_(LEDGER|SINK|QUEUE)_UNAVAILABLE: /;
+const OUTAGE = /^TG_((LEDGER|SINK|QUEUE)_UNAVAILABLE|LEDGER_BUSY): /;
 
 export const outageNotCounted: Checker = {
   name: NAME,

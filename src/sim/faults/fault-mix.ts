@@ -17,9 +17,12 @@ export const TIMELINE_FAULTS = [
   "redrive",
   "native-redrive",
   "ledger-purge",
+  "late-release",
   "queue-purge",
   "object-overwritten",
   "object-deleted",
+  "failed-sync",
+  "clock-leap",
 ] as const;
 
 export type TimelineFaultKind = (typeof TIMELINE_FAULTS)[number];
@@ -28,9 +31,8 @@ export interface FaultMix {
   readonly rates: CallRates;
   /** How often each happens in the whole run. */
   readonly timeline: Readonly<Record<TimelineFaultKind, number>>;
-  /** Fraction of messages that become visible late, and so out of order; standard queues only. */
-  readonly late: number;
-  readonly lateMsMax: number;
+  /** Probability per call of the ledger or the outbox that its process freezes in it. */
+  readonly frozenHolders: number;
 }
 
 export const NO_RATES: CallRates = {
@@ -52,6 +54,5 @@ const NO_TIMELINE = Object.fromEntries(TIMELINE_FAULTS.map((kind) => [kind, 0]))
 export const NO_FAULTS: FaultMix = {
   rates: NO_RATES,
   timeline: NO_TIMELINE,
-  late: 0,
-  lateMsMax: 0,
+  frozenHolders: 0,
 };

@@ -3,10 +3,13 @@
 
 import type { ConsumerHost } from "../hosts/consumer-host.ts";
 import type { Operator } from "../hosts/operator.ts";
-import type { SimProcess } from "../hosts/process.ts";
+import type { PollerHost } from "../hosts/poller-host.ts";
+import type { HostClock, SimProcess } from "../hosts/process.ts";
 import type { ProducerHost } from "../hosts/producer-host.ts";
 import type { RelayHost } from "../hosts/relay-host.ts";
+import type { Releaser } from "../hosts/releaser.ts";
 import type { WorldServices } from "../services.ts";
+import { failSync } from "./failed-sync.ts";
 import { type FaultMix, TIMELINE_FAULTS, type TimelineFaultKind } from "./fault-mix.ts";
 import { createNamedDice, hashText, type NamedDice } from "./named-random.ts";
 
@@ -14,8 +17,12 @@ export interface WorldHosts {
   readonly consumers: readonly ConsumerHost[];
   readonly producers: readonly ProducerHost[];
   readonly relay: RelayHost;
+  /** Null in worlds without batches. */
+  readonly poller: PollerHost | null;
   readonly operator: Operator;
+  readonly releaser: Releaser;
   readonly objects: readonly string[];
+  readonly broker: HostClock;
 }
 
 const FREEZE_MS_MIN = 200;
@@ -23,6 +30,10 @@ const FREEZE_MS_MAX = 600_000;
 const DOWN_MS_MIN = 500;
 const DOWN_MS_MAX = 300_000;
 const SKEW_MS_MAX = 900_000;
+/** More than a day, so that no store may expire anything by it. */
+const LEAP_DAYS_MIN = 2;
+const LEAP_DAYS_MAX = 60;
+const DAY_MS = 86_400_000;
 
 interface DueFault {
   readonly id: string;
@@ -87,10 +98,32 @@ function describe({ id, kind, dice }: DueFault, hosts: WorldHosts): string {
       return "operator moves dead letters back with SQS's own redrive";
     case "ledger-purge":
       return "operator purges expired records from the ledger";
+    case "late-release":
+      return "operator releases held records";
     case "queue-purge":
       return "operator purges the queue";
+    case "failed-sync":
+      return "the broker's disk fails to sync a commit";
+    case "clock-leap":
+      return `the clock of ${clockOf(dice, id, hosts).name} is now off by ${leapDays(dice, id)} days`;
   }
 }
+
+/** The services that share an outage. */
+const TAKEN_DOWN = {
+  "ledger-down": ["ledger", "outbox"],
+  "queue-down": ["queue", "dead-letters", "late-queue"],
+  "sink-down": ["sink"],
+} as const;
+
+/** What people do. */
+const OPERATIONS = {
+  redrive: ({ operator }: WorldHosts) => operator.redrive(),
+  "native-redrive": ({ operator }: WorldHosts) => operator.redriveNatively(),
+  "ledger-purge": ({ operator }: WorldHosts) => operator.purgeLedger(),
+  "late-release": ({ releaser }: WorldHosts) => releaser.release(),
+  "queue-purge": ({ operator }: WorldHosts) => operator.purgeQueue(),
+} as const;
 
 interface FaultyWorld {
   readonly services: WorldServices;
@@ -98,9 +131,8 @@ interface FaultyWorld {
 }
 
 function inject({ id, kind, dice }: DueFault, { services, hosts }: FaultyWorld): void {
-  const { scheduler, endpoints, bucket } = services;
+  const { scheduler, bucket } = services;
   const consumer = consumerOf(dice, id, hosts);
-  const down = () => scheduler.now + downMs(dice, id);
   switch (kind) {
     case "kill":
       targetOf(dice, id, hosts).kill(dice.word(id));
@@ -118,15 +150,11 @@ function inject({ id, kind, dice }: DueFault, { services, hosts }: FaultyWorld):
       consumer.skew(skewMs(dice, id));
       return;
     case "ledger-down":
-      endpoints.ledger.downUntil = down();
-      endpoints.outbox.downUntil = down();
-      return;
     case "queue-down":
-      endpoints.queue.downUntil = down();
-      endpoints["dead-letters"].downUntil = down();
-      return;
     case "sink-down":
-      endpoints.sink.downUntil = down();
+      for (const name of TAKEN_DOWN[kind]) {
+        services.endpoints[name].downUntil = scheduler.now + downMs(dice, id);
+      }
       return;
     case "broker-restart":
       services.storeFaults.next = dice.roll(`${id} how`, 0.5) ? "fail" : "lose-response";
@@ -135,22 +163,23 @@ function inject({ id, kind, dice }: DueFault, { services, hosts }: FaultyWorld):
       void consumer.drain();
       return;
     case "redrive":
-      hosts.operator.redrive();
-      return;
     case "native-redrive":
-      hosts.operator.redriveNatively();
-      return;
     case "ledger-purge":
-      hosts.operator.purgeLedger();
-      return;
+    case "late-release":
     case "queue-purge":
-      hosts.operator.purgeQueue();
+      OPERATIONS[kind](hosts);
       return;
     case "object-overwritten":
       bucket.overwrite(objectOf(dice, id, hosts));
       return;
     case "object-deleted":
       bucket.destroy(objectOf(dice, id, hosts));
+      return;
+    case "failed-sync":
+      failSync(id, dice, services);
+      return;
+    case "clock-leap":
+      clockOf(dice, id, hosts).clock.aheadMs = leapDays(dice, id) * DAY_MS;
       return;
   }
 }
@@ -164,16 +193,41 @@ function targetOf(
   id: string,
   hosts: WorldHosts,
 ): { name: string; kill(word: number): void } {
-  const { consumers, producers, relay } = hosts;
-  return dice.pick(`${id} victim`, [...consumers, ...consumers, ...producers, relay]);
+  const { consumers, producers, relay, poller } = hosts;
+  const pollers = poller === null ? [] : [poller];
+  return dice.pick(`${id} victim`, [...consumers, ...consumers, ...producers, relay, ...pollers]);
 }
 
 function senderOf(
   dice: NamedDice,
   id: string,
-  { producers, relay }: WorldHosts,
+  { producers, relay, poller }: WorldHosts,
 ): { readonly name: string; readonly process: SimProcess | null } {
-  return dice.pick(`${id} sender`, [...producers, relay]);
+  return dice.pick(`${id} sender`, [...producers, relay, ...(poller === null ? [] : [poller])]);
+}
+
+/** A computer whose clock leaps: of a consumer, a producer, the relay or the broker. */
+function clockOf(
+  dice: NamedDice,
+  id: string,
+  { consumers, producers, relay, broker }: WorldHosts,
+): { readonly name: string; readonly clock: HostClock } {
+  const named = [...consumers, ...producers].map(({ name, hostClock: clock }) => ({ name, clock }));
+  const others = [
+    { name: "the relay", clock: relay.hostClock },
+    { name: "the broker", clock: broker },
+  ];
+  return dice.pick(`${id} computer`, [...named, ...others]);
+}
+
+/**
+ * Forward, back, or right again. The number is even, so that two leaps of one clock also differ by
+ * more than a day: stores believe a step of a day.
+ */
+function leapDays(dice: NamedDice, id: string): number {
+  const drawn = dice.scaled(`${id} days`, LEAP_DAYS_MIN, LEAP_DAYS_MAX);
+  const days = drawn - (drawn % 2);
+  return dice.pick(`${id} where`, [days, days, -days, 0]);
 }
 
 /** Freezes this process only: a restarted one is not frozen. */

@@ -5,17 +5,21 @@
 
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import type { Consumer } from "../../ingest/running/consumer.ts";
+import { CONSUMER_METRICS } from "../../ingest/telemetry/metrics.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
+import type { Queue } from "../../ports/queue-receiver.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
 import { createSimObjects } from "../ports/sim-bucket.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
+import { createSimObjectsSink } from "../ports/sim-objects-sink.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
 import { createSimIdempotentSink, createSimTransactionalSink } from "../ports/sim-sink.ts";
 import { SCOPE, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
 import type { HandlerTools, WorldParts } from "../world-parts.ts";
-import { SimProcess } from "./process.ts";
+import { type HostClock, SimProcess } from "./process.ts";
 
 const RESTART_MS_MIN = 500;
 const RESTART_MS_SPREAD = 60_000;
@@ -26,10 +30,14 @@ export interface ConsumerHostOptions {
   readonly topology: Topology;
   readonly parts: WorldParts;
   readonly planOf: HandlerTools["planOf"];
+  readonly lateMsOf: HandlerTools["lateMsOf"];
+  /** Which queue it reads. Default: "queue". */
+  readonly source?: "queue" | "lateQueue";
 }
 
 export class ConsumerHost {
   readonly name: string;
+  readonly hostClock: HostClock = { aheadMs: 0 };
   readonly #services: WorldServices;
   readonly #options: ConsumerHostOptions;
   #incarnation = 0;
@@ -59,14 +67,15 @@ export class ConsumerHost {
     const { topology } = this.#options;
     history.add(this.name, { kind: "process", what: `starts (incarnation ${this.#incarnation})` });
     const onCrash = (_: SimProcess, word: number) => this.#crashed(word);
-    const process = new SimProcess(this.name, scheduler, onCrash);
+    const process = new SimProcess(this.name, scheduler, onCrash, this.hostClock);
     const onThread = topology.leaseRenewer === "thread";
     // Faults are drawn by this name: another name would change the world of every seed.
     const renewerProcess = onThread
-      ? new SimProcess(`${this.name}-keeper`, scheduler, onCrash)
+      ? new SimProcess(`${this.name}-keeper`, scheduler, onCrash, this.hostClock)
       : process;
     this.#process = process;
     this.#renewerProcess = onThread ? renewerProcess : null;
+    this.#services.ports.holders.join(this.processes);
     this.#consumer = this.#createConsumer(process, renewerProcess);
     void this.#begin(process, this.#consumer);
   }
@@ -119,7 +128,7 @@ export class ConsumerHost {
   }
 
   #createConsumer(process: SimProcess, renewerProcess: SimProcess): Consumer {
-    const { parts, topology, seed, planOf } = this.#options;
+    const { parts, topology, seed, planOf, lateMsOf, source = "queue" } = this.#options;
     const services = this.#services;
     const { ports, endpoints, history } = services;
     const work = { service: endpoints.queue, role: "work" } as const;
@@ -129,20 +138,22 @@ export class ConsumerHost {
       time: topology.ledgerTime,
       caller: services.ledgerCaller,
     };
-    const queue = createSimQueue(ports, process, services.queue, work);
+    const from = services[source];
+    const queue = createSimQueue(ports, process, from, work);
     const ledger = createSimLedger(ports, process, services.ledger, ledgerOptions);
     const pipeline = parts.createPipeline({
       actor: this.name,
       clock: process.clock,
       topology,
       planOf,
-      handling: (name, attempt, fence) =>
-        history.add(this.name, { kind: "handling", name, attempt, fence }),
+      handling: (name, attempt, fence, lane) =>
+        history.add(this.name, { kind: "handling", name, attempt, fence, lane }),
+      lateMsOf,
     });
     const { visibilityMs } = pipeline;
     const renewer = parts.createLeaseRenewer(
       {
-        queue: createSimQueue(ports, renewerProcess, services.queue, work),
+        queue: createSimQueue(ports, renewerProcess, from, work),
         ledger: createSimLedger(ports, renewerProcess, services.ledger, ledgerOptions),
         scope: SCOPE,
         clock: renewerProcess.clock,
@@ -157,18 +168,38 @@ export class ConsumerHost {
         random: createSeededRandom(`${seed} ${this.name} ${this.#incarnation}`),
         queue,
         deadLetters: createSimQueue(ports, process, services.deadLetters, dead),
+        lateQueue: this.#lateQueue(process),
         ledger,
         objects: createSimObjects(ports, process, services.bucket, endpoints.objects),
         rows: null,
         sink:
           topology.sink === "transactional"
             ? createSimTransactionalSink()
-            : createSimIdempotentSink(ports, process, services.table, endpoints.sink),
+            : topology.objectsSink
+              ? createSimObjectsSink(ports, process, services.results, endpoints.sink)
+              : createSimIdempotentSink(ports, process, services.table, endpoints.sink),
         renewer: process === renewerProcess ? renewer : onOwnThread(process, renewer),
-        telemetry: SILENT,
+        telemetry: this.#telemetry(),
       },
       { pipeline, owner: `${this.name}#${this.#incarnation}`, runId: `run-${this.#incarnation}` },
     );
+  }
+
+  #lateQueue(process: SimProcess): Queue | null {
+    const { ports, endpoints, lateQueue } = this.#services;
+    if (this.#options.topology.late !== "queue") return null;
+    const options = { service: endpoints["late-queue"], role: "late" } as const;
+    return createSimQueue(ports, process, lateQueue, options);
+  }
+
+  #telemetry(): Telemetry {
+    return {
+      ...SILENT,
+      gauge: (name, value) => {
+        if (name !== CONSUMER_METRICS.breakerOpen.name) return;
+        this.#services.history.add(this.name, { kind: "breaker", open: value === 1 });
+      },
+    };
   }
 }
 

@@ -5,12 +5,18 @@
 //       it is a zombie.
 //   P3. Its wall clock is the world's plus a skew that may jump; its monotonic clock is the
 //       world's.
+//   P4. The clock of its computer may leap by days. That outlives the process.
 
 import { type DurationMs, durationMs, epochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { hashText } from "../faults/named-random.ts";
 import type { Scheduled, Scheduler } from "../scheduler.ts";
+
+/** The clock of a computer, on which processes run one after the other (P4). */
+export interface HostClock {
+  aheadMs: number;
+}
 
 interface Sleeper {
   readonly timer: Scheduled;
@@ -35,6 +41,7 @@ export class SimProcess {
     name: string,
     scheduler: Scheduler,
     onCrash: (process: SimProcess, word: number) => void,
+    host: HostClock = { aheadMs: 0 },
   ) {
     this.name = name;
     this.#scheduler = scheduler;
@@ -42,7 +49,7 @@ export class SimProcess {
     this.#onCrash = onCrash;
     const startedAt = scheduler.now;
     this.clock = {
-      now: () => epochMs(scheduler.now + this.skewMs),
+      now: () => epochMs(scheduler.now + this.skewMs + host.aheadMs),
       monotonic: () => durationMs(scheduler.now - startedAt),
       sleep: (span, signal) => this.#sleep(span, signal),
     };

@@ -2,7 +2,7 @@
 // system submits an event again until it gets a success, unless the topology says `forgetful`.
 
 import { createSeededRandom } from "../../core/seeded-random.ts";
-import { durationMs, epochMs } from "../../core/units.ts";
+import { durationMs, type EpochMs, epochMs } from "../../core/units.ts";
 import { perEntity } from "../../produce/group-strategy.ts";
 import type { Producer } from "../../produce/producer.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
@@ -13,7 +13,7 @@ import { START_AT, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
 import type { WorkloadItem } from "../workload.ts";
 import type { WorldParts } from "../world-parts.ts";
-import { SimProcess } from "./process.ts";
+import { type HostClock, SimProcess } from "./process.ts";
 
 const RESTART_MS_MIN = 500;
 const RESTART_MS_SPREAD = 30_000;
@@ -31,6 +31,7 @@ export interface ProducerHostOptions {
 
 export class ProducerHost {
   readonly name: string;
+  readonly hostClock: HostClock = { aheadMs: 0 };
   readonly #services: WorldServices;
   readonly #options: ProducerHostOptions;
   readonly #unconfirmed = new Map<string, WorkloadItem>();
@@ -58,7 +59,8 @@ export class ProducerHost {
     const { scheduler, history, ports, endpoints } = this.#services;
     const { seed, topology, parts } = this.#options;
     history.add(this.name, { kind: "process", what: `starts (incarnation ${this.#incarnation})` });
-    const process = new SimProcess(this.name, scheduler, (_, word) => this.crashed(word));
+    const onCrash = (_: SimProcess, word: number) => this.crashed(word);
+    const process = new SimProcess(this.name, scheduler, onCrash, this.hostClock);
     this.#process = process;
     this.#producer = parts.createProducer(
       {
@@ -66,7 +68,10 @@ export class ProducerHost {
           service: endpoints.queue,
           role: "work",
         }),
-        outbox: createSimOutbox(ports, process, this.#services.outbox, endpoints.outbox),
+        outbox: createSimOutbox(ports, process, this.#services.outbox, {
+          service: endpoints.outbox,
+          caller: this.#services.outboxCaller,
+        }),
         clock: process.clock,
         turn: process.turn,
         random: createSeededRandom(`${seed} ${this.name} ${this.#incarnation}`),
@@ -81,7 +86,11 @@ export class ProducerHost {
 
   /** Submits an event of the source system. */
   accept(item: WorkloadItem): void {
-    this.#services.ports.names.add(identityOf(item.name), item.name);
+    const { names } = this.#services.ports;
+    names.add(identityOf(item.name), item.name);
+    if (this.#options.topology.own) names.addOwn(item.name);
+    const { history } = this.#services;
+    history.add(this.name, { kind: "timed", name: item.name, eventTime: eventTimeOf(item) });
     this.#unconfirmed.set(item.name, item);
     const process = this.#process;
     process?.dispatch(() => this.#send(process, item));
@@ -101,8 +110,8 @@ export class ProducerHost {
   }
 
   #send(process: SimProcess, item: WorkloadItem, pauseMs = RETRY_MS): void {
-    const { name: dedupeKey, atMs, group } = item;
-    const eventTime = epochMs(START_AT + atMs);
+    const { name: dedupeKey, group } = item;
+    const eventTime = eventTimeOf(item);
     const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group } };
     const again = () => this.#send(process, item, Math.min(pauseMs * RETRY_GROWTH, RETRY_MS_MAX));
     const forget = () => void this.#unconfirmed.delete(item.name);
@@ -111,4 +120,8 @@ export class ProducerHost {
       else void process.clock.sleep(durationMs(pauseMs)).then(again);
     });
   }
+}
+
+function eventTimeOf({ atMs, lateMs }: WorkloadItem): EpochMs {
+  return epochMs(START_AT + atMs - lateMs);
 }

@@ -6,13 +6,14 @@ import { createSimOutbox } from "../ports/sim-outbox.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
 import type { WorldServices } from "../services.ts";
 import type { WorldParts } from "../world-parts.ts";
-import { SimProcess } from "./process.ts";
+import { type HostClock, SimProcess } from "./process.ts";
 
 const RESTART_MS_SPREAD = 60_000;
 const NAME = "relay";
 
 export class RelayHost {
   readonly name = NAME;
+  readonly hostClock: HostClock = { aheadMs: 0 };
   readonly #services: WorldServices;
   readonly #options: { readonly seed: number; readonly parts: WorldParts };
   #incarnation = 0;
@@ -36,12 +37,17 @@ export class RelayHost {
     const { scheduler, history, ports, endpoints, queue, outbox } = this.#services;
     const { seed, parts } = this.#options;
     history.add(NAME, { kind: "process", what: `starts (incarnation ${this.#incarnation})` });
-    const process = new SimProcess(NAME, scheduler, (_, word) => this.#crashed(word));
+    const onCrash = (_: SimProcess, word: number) => this.#crashed(word);
+    const process = new SimProcess(NAME, scheduler, onCrash, this.hostClock);
     this.#process = process;
+    ports.holders.join([process]);
     const relay = parts.createRelay(
       {
         target: createSimQueue(ports, process, queue, { service: endpoints.queue, role: "work" }),
-        outbox: createSimOutbox(ports, process, outbox, endpoints.outbox),
+        outbox: createSimOutbox(ports, process, outbox, {
+          service: endpoints.outbox,
+          caller: this.#services.outboxCaller,
+        }),
         clock: process.clock,
         turn: process.turn,
         random: createSeededRandom(`${seed} ${NAME} ${this.#incarnation}`),

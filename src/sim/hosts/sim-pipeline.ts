@@ -1,32 +1,78 @@
 // Sim pipeline: the default pipeline of simulated consumers.
 
+import { parseInstant } from "../../core/encoding/rfc3339.ts";
+import type { ObjectEvent } from "../../core/events/object-event.ts";
 import { durationMs } from "../../core/units.ts";
 import { type HandlerEvent, type Pipeline, pipeline } from "../../ingest/spec/define-pipeline.ts";
+import type {
+  EnvelopeEventFacts,
+  LatePolicy,
+  ObjectEventFacts,
+} from "../../ingest/spec/event-facts.ts";
 import { PermanentError } from "../../ingest/spec/handler-errors.ts";
 import type { HandlerContext } from "../../ingest/spec/pipeline-spec.ts";
 import { BUCKET } from "../ports/sim-bucket.ts";
+import { PIPELINE_NAME } from "../record-names.ts";
 import type { HandlerTools } from "../world-parts.ts";
-
-export const PIPELINE_NAME = "sim";
 
 export function createSimPipeline(tools: HandlerTools): Pipeline {
   const { topology } = tools;
   const { attempts, retryBaseMs: baseMs, retryCapMs: capMs } = topology;
   const queue = topology.fifo ? "work.fifo" : "work";
-  return pipeline({
+  const settings = {
     name: PIPELINE_NAME,
-    source: topology.contents === "objects" ? { bucket: BUCKET, queue } : { queue },
     retry: { attempts, baseMs, capMs },
     concurrency: topology.concurrency,
     timeoutMs: topology.timeoutMs,
     visibilityMs: topology.visibilityMs,
+    outOfOrderMs: topology.outOfOrderMs,
     allowedLatenessMs: topology.allowedLatenessMs,
+    late: lateOf(topology),
     lease: topology.lease,
     onPoison: topology.onPoison,
     onMissing: topology.onMissing,
+    ...(topology.contents === "objects" && { onRemoved: "handle" as const }),
     handler: ((event: HandlerEvent, context: HandlerContext) =>
       handle(tools, event, context)) as never,
-  });
+  };
+  if (topology.own) {
+    const eventTime = (body: OwnBody) => body.event_time;
+    const partition = ({ body }: { readonly body: OwnBody }) => body.payload.group;
+    return pipeline({ ...settings, partition, source: { queue, key: nameInBody, eventTime } });
+  }
+  if (topology.contents === "objects") {
+    const eventTime = ({ object }: ObjectEventFacts) => eventTimeOf(tools, object);
+    const partition = ({ object }: ObjectEventFacts) => object.key;
+    return pipeline({ ...settings, eventTime, partition, source: { bucket: BUCKET, queue } });
+  }
+  const partition = ({ envelope }: EnvelopeEventFacts) => String(envelope.payload.group);
+  return pipeline({ ...settings, partition, source: { queue } });
+}
+
+function lateOf({ late, fifo }: HandlerTools["topology"]): LatePolicy {
+  return late === "queue" ? { queue: fifo ? "late.fifo" : "late" } : late;
+}
+
+/** S3 reports when an object was put; the world knows how old its contents are. */
+function eventTimeOf(tools: HandlerTools, { event_time, request_id }: ObjectEvent): number {
+  const parsed = parseInstant(event_time);
+  const putAt = parsed.kind === "instant" ? parsed.epochMs : Number.NaN;
+  return putAt - tools.lateMsOf(request_id ?? "");
+}
+
+/** The bodies that producers send are envelopes, which a source with a key reads as any JSON. */
+interface OwnBody {
+  readonly dedupe_key: string;
+  readonly event_time: string;
+  readonly payload: { readonly group: string };
+}
+
+const nameInBody = (body: OwnBody) => body.dedupe_key;
+
+/** The name by which the world plans a record. */
+function nameOf(event: HandlerEvent): string {
+  if ("object" in event) return event.object.request_id ?? "";
+  return "envelope" in event ? event.envelope.dedupe_key : nameInBody(event.body as OwnBody);
 }
 
 async function handle(
@@ -35,11 +81,11 @@ async function handle(
   context: HandlerContext,
 ): Promise<void> {
   const { clock } = tools;
-  const { attempt, fence, signal } = context;
+  const { attempt, fence, signal, lane, watermark } = context;
   const isObject = "object" in event;
-  const name = isObject ? (event.object.request_id ?? "") : event.envelope.dedupe_key;
+  const name = nameOf(event);
   const plan = tools.planOf(name);
-  tools.handling(name, attempt, fence);
+  tools.handling(name, attempt, fence, { lane, watermark });
   if (plan.hanging) await clock.sleep(durationMs(Number.MAX_SAFE_INTEGER / 4), signal);
   if (plan.durationMs > 0) await clock.sleep(durationMs(plan.durationMs), signal);
   if (plan.poison) throw new PermanentError("this record is poison", { class: "poison" });

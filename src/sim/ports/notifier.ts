@@ -36,10 +36,11 @@ export class Notifier {
     return this.#unsent;
   }
 
-  accept({ name, group: object, change }: WorkloadItem): void {
+  accept({ name, group: object, change, lateMs }: WorkloadItem): void {
     const { bucket, scheduler, history, ports } = this.#services;
     const { sequencer, identity, record } = bucket.change(name, object, change, scheduler.now);
     ports.names.add(identity, name);
+    history.add(NAME, { kind: "timed", name, eventTime: scheduler.now - lateMs });
     const value = change === "put" ? `${object}@${name}` : `${object} removed`;
     history.add(NAME, { kind: "object", name, object, sequencer, change, value });
     this.#unsent += 1;

@@ -1,11 +1,15 @@
 // Sim broker store: the broker's store, whose commit may fail, or succeed and lose its response.
 //   D1. A write whose response is lost is added to the history here, where it happened (Y1 of
 //       history.ts).
-//   D2. So is every message that is deleted at the end of its retention period: no caller requested
-//       that, and no response reports it. A message that is deleted earlier is not excused.
+//   D2. So is every message that is erased after its retention period: no caller requested that,
+//       and no response reports it. The period is measured by the world's clock, not the broker's:
+//       a message that is erased earlier is not excused.
 //   D3. A commit may take time, and the next one may be requested meanwhile. Commits finish in
 //       order, except that one which is not written may fail before earlier ones have finished.
 //       After a failure, nothing more is written until the store is loaded again.
+//   D4. A commit may be written and fail to sync (sim-disk.ts). Nothing behind it is acknowledged
+//       before load() has renewed the log. The commit is then durable, and added to the history.
+//   D5. A power cut hits a commit: that one and all that are in flight fail and are lost.
 
 import { parseDetail } from "../../broker/model/sqs/message-detail.ts";
 import type { Change } from "../../core/broker-change.ts";
@@ -16,11 +20,12 @@ import { namesOfMessage, simDeadLetterOf } from "../dead-letter.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
 import type { History } from "../history.ts";
 import type { Scheduler } from "../scheduler.ts";
+import { SimDisk, type WrittenCommit } from "./sim-disk.ts";
 import type { SimPorts } from "./sim-ports.ts";
 
 /** How the next commit of the broker's store fails, if it does. */
 export interface StoreFaults {
-  next: "fail" | "lose-response" | null;
+  next: "fail" | "lose-response" | "fail-sync" | "power-cut" | null;
   /** Maximum duration of a commit; 0: commits take no time. */
   commitMsMax: number;
 }
@@ -34,16 +39,20 @@ export interface StoreObserver {
 }
 
 interface StoredMessage {
+  /** By the broker's clock, which may be wrong. */
   readonly sentAt: number;
+  /** The same instant by the world's clock. */
+  readonly acceptedAt: number;
   readonly names: readonly string[];
 }
 
 /** A store whose next commit may fail, with or without having been written. */
 export function createSimBrokerStore(
-  inner: BrokerStore,
+  create: () => BrokerStore,
   faults: StoreFaults,
   observer: StoreObserver,
 ): BrokerStore {
+  const disk = new SimDisk(create);
   const stored = new Map<number, StoredMessage>();
   // No world lasts longer than the default retention period.
   const expires = observer.retentionMs < SQS_RETENTION_MS_DEFAULT;
@@ -54,26 +63,40 @@ export function createSimBrokerStore(
     failures += 1;
     return failures % 2 === 0;
   };
+  /** The commit is durable. */
+  const note = ({ changes, at }: WrittenCommit) => {
+    if (expires) for (const change of changes) track(stored, change, at, observer);
+  };
   return {
     load() {
       broken = false;
-      return inner.load();
+      for (const commit of disk.renew()) {
+        note(commit); // D4
+        for (const change of commit.changes) recordLost(change, observer);
+      }
+      return disk.visible.load();
     },
-    read: (seq) => inner.read(seq),
-    objects: inner.objects,
-    close: () => inner.close(),
+    read: (seq) => disk.visible.read(seq),
+    get objects() {
+      return disk.visible.objects;
+    },
+    close: () => disk.visible.close(),
     async commit(changes) {
       const how = broken ? "fail" : faults.next; // D3
       if (!broken) faults.next = null;
       if (how !== null) broken = true;
       const finished = nextCommit();
-      if (how === "fail" && failsImmediately()) throw storeError();
-      if (how !== "fail") {
-        await inner.commit(changes);
-        if (expires) for (const change of changes) track(stored, change, observer);
-      }
+      if (how === "power-cut") disk.cutPower(); // D5
+      if (how === "power-cut" || (how === "fail" && failsImmediately())) throw storeError();
+      const commit = how === "fail" ? null : await disk.write([...changes], observer.scheduler.now);
       if (how === "lose-response") for (const change of changes) recordLost(change, observer);
+      if (commit !== null && how !== "fail-sync" && finished === null) commit.state = "synced";
       await finished;
+      if (commit?.state === "lost") throw storeError(); // D5
+      if (commit !== null && how !== "fail-sync") {
+        commit.state = "synced";
+        note(commit);
+      }
       if (how !== null) throw storeError();
     },
   };
@@ -101,22 +124,31 @@ function commitTimes(faults: StoreFaults, scheduler: StoreObserver["scheduler"])
 }
 
 /** Tracks which messages are in the store, and records those that expire (D2). */
-function track(stored: Map<number, StoredMessage>, change: Change, observer: StoreObserver): void {
-  const { scheduler, history, retentionMs } = observer;
+function track(
+  stored: Map<number, StoredMessage>,
+  change: Change,
+  at: number,
+  observer: StoreObserver,
+): void {
+  const { history, retentionMs } = observer;
   if (change.kind === "put-message") {
     const { seq, sentAt } = change.head;
     const { body, detail } = change.content;
     const { attributes } = parseDetail(detail);
-    stored.set(seq, { sentAt, names: namesOfMessage({ body, attributes }, observer.names) });
+    const messageNames = namesOfMessage({ body, attributes }, observer.names);
+    stored.set(seq, { sentAt, acceptedAt: at, names: messageNames });
   } else if (change.kind === "move-message") {
     const { seq, sentAt } = change.head;
-    stored.set(seq, { sentAt, names: stored.get(change.from)?.names ?? [] });
+    const previous = stored.get(change.from);
+    const acceptedAt = previous?.sentAt === sentAt ? previous.acceptedAt : at;
+    stored.set(seq, { sentAt, acceptedAt, names: previous?.names ?? [] });
     stored.delete(change.from);
   } else if (change.kind === "delete-message") {
     const message = stored.get(change.seq);
     stored.delete(change.seq);
-    if (message === undefined || scheduler.now - message.sentAt < retentionMs) return;
-    history.add("broker", { kind: "expired", names: message.names });
+    if (message === undefined) return;
+    const endedAt = message.acceptedAt + retentionMs;
+    if (at >= endedAt) history.add("broker", { kind: "expired", names: message.names, endedAt });
   }
 }
 

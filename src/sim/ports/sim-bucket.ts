@@ -80,6 +80,8 @@ export class SimBucket {
       bytes: bytesOf(version.value),
       etag: version.etag,
       lastModified: null,
+      metadata: {},
+      tags: async () => ({}),
     };
   }
 }

@@ -2,41 +2,34 @@
 //   L1. It uses the caller's clock, as real ledgers do (L3 of the port): either as it was when the
 //       call was made, or as it is when the call is carried out.
 //   L2. A batch may be carried out in part without a response: each record entirely or not at all.
+//   L3. A record that a frozen process has locked is busy: a claim says so, any other call fails.
+//       The other records of the batch are carried out.
 
 import { TidegateError } from "../../core/errors.ts";
 import { epochMs } from "../../core/units.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { isHeldFailure } from "../../ingest/late/held-note.ts";
 import type {
+  ClaimRequest,
   ClaimResult,
   CommitResult,
+  DirectCommit,
   DirectResult,
   FailedAttempt,
   FailResult,
   Ledger,
   NoteInput,
 } from "../../ports/ledger.ts";
+import type { RecordInput } from "../../ports/record.ts";
+import type { SinkStore } from "../../ports/sink.ts";
 import type { SimProcess } from "../hosts/process.ts";
-import type { Scheduler } from "../scheduler.ts";
 import type { Service } from "./network.ts";
+import { createProcessTime, type ProcessTime, type StoreCaller } from "./process-time.ts";
 import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
-
-/** The current caller of the ledger, and the time on its clock. */
-export interface LedgerCaller {
-  actor: string;
-  now: number | null;
-}
-
-/** The clock that the ledger uses (L1). */
-export function ledgerClock(scheduler: Scheduler, caller: LedgerCaller): Clock {
-  const idle: Clock["sleep"] = () => new Promise(() => {});
-  const now = () => epochMs(caller.now ?? scheduler.now);
-  return { now, monotonic: () => now() as never, sleep: idle };
-}
 
 export interface SimLedgerOptions {
   readonly service: Service;
   readonly time: "asked" | "done";
-  readonly caller: LedgerCaller;
+  readonly caller: StoreCaller;
 }
 
 const SERVICE_CODE = "TG_LEDGER_UNAVAILABLE";
@@ -47,9 +40,12 @@ export function createSimLedger(
   inner: Ledger,
   options: SimLedgerOptions,
 ): Ledger {
-  const remote = createRemoteCalls(ports, process, options);
+  const time = createProcessTime(process, options.caller);
+  const remote = createRemoteCalls(ports, process, options, time);
   return {
     sinkDialect: inner.sinkDialect,
+    leap: () => time.leap(),
+    sinkStore: remoteStore(inner, remote),
     ...recordCalls(ports, process, inner, remote),
     ...plainCalls(inner, remote),
     addNotes: (scope, notes) =>
@@ -80,29 +76,27 @@ function createRemoteCalls(
   ports: SimPorts,
   process: SimProcess,
   options: SimLedgerOptions,
+  clock: ProcessTime,
 ): RemoteCalls {
-  const { service, time, caller } = options;
+  const { service, time } = options;
   const call = createCaller(ports, process, service, SERVICE_CODE);
-
-  /** Runs `work` under the caller's clock; the memory ledger acts before it first waits. */
-  function as<T>(askedAt: number, work: () => Promise<T>): Promise<T> {
-    caller.actor = process.name;
-    caller.now = time === "asked" ? askedAt : process.clock.now(); // L1
-    try {
-      return work();
-    } finally {
-      caller.now = null;
-    }
-  }
+  const as = <T>(askedAt: ReturnType<ProcessTime["read"]>, work: () => Promise<T>) =>
+    clock.as(time === "asked" ? askedAt : clock.read(), work); // L1
 
   return {
     batch(method, items, run, note = () => {}) {
-      const askedAt = process.clock.now();
-      const runAll = async (some: typeof items) => {
+      const askedAt = clock.read();
+      const runNoted = async (some: typeof items) => {
         const results = await as(askedAt, () => run(some));
         for (const [at, result] of results.entries()) note(some[at] as (typeof items)[0], result);
         return results;
       };
+      const runFree = (some: typeof items) => runUnlocked(ports, process, method, some, runNoted);
+      const { holders } = ports;
+      const runAll = (some: typeof items) =>
+        holders === undefined
+          ? runNoted(some)
+          : holders.run(process, method, some.map(keyOf), () => runFree(some));
       return call(method, () => runAll(items), {
         runPart: async (word) => {
           const some = items.filter((_, at) => !fails(word, at));
@@ -112,10 +106,38 @@ function createRemoteCalls(
       });
     },
     plain(method, run) {
-      const askedAt = process.clock.now();
+      const askedAt = clock.read();
       return call(method, () => as(askedAt, run));
     },
   };
+}
+
+function keyOf(item: unknown): string {
+  return typeof item === "string" ? item : (item as { readonly key: string }).key;
+}
+
+const BUSY_CALLS: ReadonlySet<string> = new Set(["claim", "commitDirect"]);
+const BUSY_MS = 5_000;
+
+/** Carries out the part of a batch that no frozen process has locked (L3). */
+async function runUnlocked<I, O>(
+  { holders }: SimPorts,
+  process: SimProcess,
+  method: string,
+  items: readonly I[],
+  run: (items: readonly I[]) => Promise<O[]>,
+): Promise<O[]> {
+  const isLocked = (item: I) => holders?.isLocked(process, keyOf(item)) === true;
+  const free = holders?.hasLocks === true ? items.filter((item) => !isLocked(item)) : items;
+  if (free.length === items.length) return run(items);
+  const results = free.length === 0 ? [] : await run(free);
+  if (!BUSY_CALLS.has(method)) {
+    throw new TidegateError("TG_LEDGER_BUSY", "ledger: another process holds the records");
+  }
+  const byItem = new Map(free.map((item, at) => [item, results[at] as O]));
+  const until = epochMs(process.clock.now() + BUSY_MS);
+  const busy = { kind: "busy", until, owner: "unknown" } as O;
+  return items.map((item) => byItem.get(item) ?? busy);
 }
 
 /** The calls that change records, all in batches. */
@@ -124,7 +146,7 @@ function recordCalls(ports: SimPorts, process: SimProcess, inner: Ledger, { batc
   const { names } = ports;
   const calls: Pick<
     Ledger,
-    "claim" | "renew" | "commit" | "commitDirect" | "fail" | "release" | "reopen"
+    "claim" | "renew" | "commit" | "commitDirect" | "fail" | "release" | "reopen" | "hasRecords"
   > = {
     claim: (scope, requests, lease) =>
       batch("claim", requests, (some) => inner.claim(scope, some, lease), recorder.claimed),
@@ -145,6 +167,13 @@ function recordCalls(ports: SimPorts, process: SimProcess, inner: Ledger, { batc
           if (kind === "released") recorder.add({ kind, name: names.ofKey(key) });
         },
       ),
+    hasRecords: (scope, keys) =>
+      batch(
+        "hasRecords",
+        keys,
+        (some) => inner.hasRecords(scope, some),
+        (key, exists) => recorder.add({ kind: "checked", name: names.ofKey(key), exists }),
+      ),
     reopen: (scope, keys) =>
       batch(
         "reopen",
@@ -158,13 +187,41 @@ function recordCalls(ports: SimPorts, process: SimProcess, inner: Ledger, { batc
   return calls;
 }
 
+/** Staging is a call like others: it may fail before or after its effect. */
+function remoteStore({ sinkStore }: Ledger, { plain }: RemoteCalls): SinkStore | null {
+  if (sinkStore === null) return null;
+  return {
+    run: (writes) => plain("stage", () => sinkStore.run(writes)),
+    read: (write) => plain("readStage", () => sinkStore.read(write)),
+  };
+}
+
 /** The calls that only read, and maintenance. */
 function plainCalls(inner: Ledger, { plain }: RemoteCalls) {
   const calls: Pick<
     Ledger,
-    "show" | "showObject" | "findNote" | "listNotes" | "removeNotes" | "stats" | "purge" | "check"
+    | "show"
+    | "searchRecords"
+    | "showObject"
+    | "findNote"
+    | "listNotes"
+    | "removeNotes"
+    | "stats"
+    | "purge"
+    | "check"
+    | "listRecords"
+    | "putRun"
+    | "findRun"
+    | "listRuns"
   > = {
+    listRecords: (scope, query, page) =>
+      plain("listRecords", () => inner.listRecords(scope, query, page)),
+    putRun: (scope, run) => plain("putRun", () => inner.putRun(scope, run)),
+    findRun: (scope, id) => plain("findRun", () => inner.findRun(scope, id)),
+    listRuns: (scope, page) => plain("listRuns", () => inner.listRuns(scope, page)),
     show: (scope, key) => plain("show", () => inner.show(scope, key)),
+    searchRecords: (scope, text, limit) =>
+      plain("searchRecords", () => inner.searchRecords(scope, text, limit)),
     showObject: (scope, bucket, key) =>
       plain("showObject", () => inner.showObject(scope, bucket, key)),
     findNote: (scope, kind, name) => plain("findNote", () => inner.findNote(scope, kind, name)),
@@ -178,6 +235,11 @@ function plainCalls(inner: Ledger, { plain }: RemoteCalls) {
   return calls;
 }
 
+/** What an input says that its record is, in the words of the workload. */
+function eventIn({ object, dedupeKey }: RecordInput): string | null {
+  return object === null ? dedupeKey : `${object.key} ${object.sequencer}`;
+}
+
 /** Adds the ledger's decisions to the history. */
 function createRecorder({ history, names }: SimPorts, actor: string) {
   const add: (event: Parameters<typeof history.add>[1]) => void = (event) =>
@@ -185,12 +247,12 @@ function createRecorder({ history, names }: SimPorts, actor: string) {
   const refused = (name: string, why: string) => add({ kind: "refused", name, why });
   return {
     add,
-    claimed({ key }: { key: string }, result: ClaimResult): void {
+    claimed({ key, input }: ClaimRequest, result: ClaimResult): void {
       const name = names.ofKey(key);
       if (result.kind !== "claimed") refused(name, result.kind);
       else {
-        const { fence, attempt } = result;
-        add({ kind: "claimed", name, fence, attempt });
+        const { fence, attempt, lane } = result;
+        add({ kind: "claimed", name, fence, attempt, lane, input: eventIn(input) });
       }
     },
     committed({ key, fence }: { key: string; fence: number }, result: CommitResult): void {
@@ -201,12 +263,13 @@ function createRecorder({ history, names }: SimPorts, actor: string) {
         add({ kind: "committed", name, fence, superseded, direct: false });
       }
     },
-    direct({ key }: { key: string }, result: DirectResult): void {
+    direct({ key, input }: DirectCommit, result: DirectResult): void {
       const name = names.ofKey(key);
       if (result.kind !== "committed") refused(name, result.kind);
       else {
         const { fence } = result;
-        add({ kind: "committed", name, fence, superseded: false, direct: true });
+        const details = { fence, superseded: false, direct: true, input: eventIn(input) };
+        add({ kind: "committed", name, ...details });
       }
     },
     failed({ key, note, failure }: FailedAttempt & { note?: NoteInput }, result: FailResult): void {
@@ -216,7 +279,10 @@ function createRecorder({ history, names }: SimPorts, actor: string) {
         const { kind, attempts } = result;
         const details = { name, attempts, why: failure.message };
         if (kind === "failed") add({ kind, ...details });
-        else add({ kind, ...details, dossier: note?.kind === "dossier" });
+        else if (isHeldFailure(failure)) {
+          const { to } = JSON.parse(note?.body ?? "{}") as { to?: string | null };
+          add({ kind: "held", name, attempts, to: typeof to === "string" ? "queue" : "ledger" });
+        } else add({ kind, ...details, dossier: note?.kind === "dossier" });
       }
     },
   };

@@ -3,6 +3,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import type { Faults } from "../faults/call-faults.ts";
+import type { FrozenHolders } from "../faults/frozen-holders.ts";
 import { mixWords } from "../faults/named-random.ts";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../hosts/process.ts";
@@ -14,6 +15,8 @@ export interface SimPorts {
   readonly faults: Faults;
   readonly history: History;
   readonly names: RecordNames;
+  /** Default: no process freezes inside a call. */
+  readonly holders?: FrozenHolders;
 }
 
 /** Makes a call of one port; the port supplies partial and duplicated runs. */

@@ -19,7 +19,8 @@ import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
 
 export interface SimQueueOptions {
   readonly service: Service;
-  readonly role: "work" | "dead-letters";
+  /** "late" only sends to the late queue, "release" only sends held messages back. */
+  readonly role: "work" | "dead-letters" | "late" | "release";
 }
 
 /** The delivered message of each receipt; all processes of a world share it. */
@@ -96,8 +97,13 @@ function recordingQueue(
       history.add(actor, { kind: "dead-letter", messageId, ...deadLetter });
       return;
     }
+    if (role === "release") {
+      history.add(actor, { kind: "moved-back", names: names.ofBody(body) });
+      return;
+    }
     for (const name of names.ofBody(body)) {
-      history.add(actor, { kind: "sent", name, messageId, dedupId, group });
+      if (role === "late") history.add(actor, { kind: "late-sent", name, messageId });
+      else history.add(actor, { kind: "sent", name, messageId, dedupId, group });
     }
   }
 
@@ -113,6 +119,7 @@ function recordingQueue(
       const deliveries = await inner.receive(request, signal);
       for (const { messageId, receipt, receiveCount, body, attributes } of deliveries) {
         const recordNames = names.ofBody(body);
+        names.delivered(messageId, recordNames);
         receipts.set(receipt, { messageId, names: recordNames });
         const event = { names: recordNames, messageId, receipt, receiveCount };
         const deadLetter = simDeadLetterOf((name) => attributes[name], names);

@@ -1,178 +1,222 @@
 // Layout: the sink's relations in a database, and the migration to them.
-//   Y1. A table `x` of a pipeline is a view over `_tg_x`, which has one row per writer of a row: an
-//       object, or all messages together. The view shows the row of the latest writer. If a writer
-//       removes its row, the row of another becomes visible, whichever was written first.
-//   Y2. The rank of an object's rows is that of its newest applied event, stored in OBJECTS_TABLE.
-//       So a new version with an unchanged row need not write it to raise it.
-//   Y3. Columns may be added. Any other difference is rejected, as fixing it would lose rows.
-//   Y4. A relation that Tidegate did not create is never touched.
+//   Y1. A created table has the columns of the pipeline and no others. The bookkeeping is in side
+//       tables, under a reserved prefix.
+//   Y2. An existing table is never changed. It is checked, and only side tables are created.
+//   Y3. Columns may be added. Any other difference is rejected with its fix, as fixing it here
+//       would lose rows.
+//   Y4. A relation that Tidegate did not create is never touched, and neither is one of an earlier
+//       design.
 
 import { TidegateError } from "../../core/errors.ts";
-import type { TableSpec, TablesSpec } from "../../core/table-spec.ts";
-import { type Dialect, literal, quotedName } from "./dialect.ts";
+import type { CreatedTableSpec, TablesSpec } from "../../core/table-spec.ts";
+import type { TableColumn } from "./column.ts";
+import type { Dialect } from "./dialect.ts";
+import { existingShape } from "./existing-table.ts";
+import {
+  openIndex,
+  othersTable,
+  ownersTable,
+  quotedName,
+  STAGES_TABLE,
+  WRITERS_TABLE,
+  writerIndex,
+} from "./names.ts";
+import type { Describe, Relation } from "./relation.ts";
+import { createdShape, type TableShape } from "./shape.ts";
 
-/** Per table and object: the newest event that was applied. */
-export const OBJECTS_TABLE = "tidegate_sink_objects";
+/** The register of an earlier design, which had views in place of tables. */
+const EARLIER_TABLE = "tidegate_sink_objects";
 
-export function rowsTable(table: string): string {
-  return `_tg_${table}`;
+export interface Layout {
+  /** Statements that migrate the database, in order. */
+  readonly steps: readonly string[];
+  readonly shapes: ReadonlyMap<string, TableShape>;
 }
 
-export interface ExistingColumn {
-  readonly name: string;
-  /** As spelled in the dialect's `columnTypes`. */
-  readonly type: string;
-  /** Position in the primary key from 1, or 0. */
-  readonly keyPosition: number;
-}
-
-/** A table, view or other relation of a database. */
-export interface Relation {
-  readonly kind: "table" | "view" | "other";
-  readonly columns: readonly ExistingColumn[];
-}
-
-interface WantedColumn {
-  readonly name: string;
-  readonly type: string;
-  readonly notNull: boolean;
-}
-
-function ownColumns(dialect: Dialect): WantedColumn[] {
-  const { integer, boolean } = dialect.columnTypes;
-  const own = (name: string, type: string): WantedColumn => ({ name, type, notNull: true });
-  return [
-    own("_tg_object", dialect.byteText),
-    own("_tg_time", integer),
-    own("_tg_key", dialect.byteText),
-    own("_tg_fence", integer),
-    own("_tg_hash", dialect.byteText),
-    own("_tg_deleted", boolean),
-  ];
-}
-
-function createObjects({ byteText, columnTypes, clustered }: Dialect): string {
-  return `CREATE TABLE IF NOT EXISTS ${OBJECTS_TABLE} (
-    table_name ${byteText} NOT NULL, object ${byteText} NOT NULL, sequencer ${byteText} NOT NULL,
-    event_time ${columnTypes.integer} NOT NULL, record_key ${byteText} NOT NULL,
-    fence ${columnTypes.integer} NOT NULL, PRIMARY KEY (table_name, object))${clustered}`;
-}
-
-function createRows(dialect: Dialect, table: string, { columns, key }: TableSpec): string[] {
-  const given = Object.entries(columns).map(([name, type]): WantedColumn => {
-    return { name, type: dialect.columnTypes[type], notNull: key.includes(name) };
-  });
-  const all = [...given, ...ownColumns(dialect)];
-  const lines = all.map(
-    ({ name, type, notNull }) => `${quotedName(name)} ${type}${notNull ? " NOT NULL" : ""}`,
-  );
-  const primary = [...key, "_tg_object"].map(quotedName).join(", ");
-  const rows = quotedName(rowsTable(table));
-  return [
-    `CREATE TABLE ${rows} (${lines.join(", ")}, PRIMARY KEY (${primary}))${dialect.clustered}`,
-    `CREATE INDEX ${quotedName(`${rowsTable(table)}_object`)} ON ${rows} (_tg_object)`,
-  ];
-}
-
-/** The view of the visible rows (Y1, Y2); its columns are in the order they were added. */
-export function createView(table: string, columns: readonly string[], key: TableSpec["key"]) {
-  const rows = quotedName(rowsTable(table));
-  const ranked = (alias: string, column: string, own: string) =>
-    `COALESCE((SELECT r.${column} FROM ${OBJECTS_TABLE} AS r
-      WHERE r.table_name = ${literal(table)} AND r.object = ${alias}._tg_object), ${alias}.${own})`;
-  const rank = (alias: string) =>
-    `(${ranked(alias, "event_time", "_tg_time")}, ${ranked(alias, "record_key", "_tg_key")})`;
-  const sameKey = key.map((name) => `o.${quotedName(name)} = t.${quotedName(name)}`).join(" AND ");
-  const shown = columns.map((name) => `t.${quotedName(name)}`).join(", ");
-  return `CREATE VIEW ${quotedName(table)} AS SELECT ${shown} FROM ${rows} AS t
-    WHERE NOT t._tg_deleted AND NOT EXISTS (SELECT 1 FROM ${rows} AS o
-      WHERE ${sameKey} AND o._tg_object <> t._tg_object AND ${rank("o")} > ${rank("t")})`;
+/** Relations that `layoutOf` describes. */
+export function relationsOf(tables: TablesSpec): string[] {
+  const own = Object.keys(tables).flatMap((name) => [name, ownersTable(name), othersTable(name)]);
+  return [...own, EARLIER_TABLE];
 }
 
 /** The statements that migrate a database to the layout; throws with all differences. */
-export function layoutSteps(
-  dialect: Dialect,
-  tables: TablesSpec,
-  describe: (name: string) => Relation | null,
-): string[] {
-  const steps = [createObjects(dialect)];
+export function layoutOf(dialect: Dialect, tables: TablesSpec, describe: Describe): Layout {
+  if (describe(EARLIER_TABLE) !== null) refuse([earlierDesign(tables)]); // Y4
+  const steps = [createWriters(dialect), createStages(dialect)];
   const problems: string[] = [];
+  const shapes = new Map<string, TableShape>();
   for (const [table, spec] of Object.entries(tables)) {
-    const existing = { view: describe(table), rows: describe(rowsTable(table)) };
-    const differences = differencesOf(dialect, table, spec, existing);
-    problems.push(...differences);
-    if (differences.length === 0) steps.push(...tableSteps(dialect, table, spec, existing));
+    const target = describe(table);
+    const owners = describe(ownersTable(table));
+    const shape =
+      spec.existing === true
+        ? existingShape(dialect, table, spec, target)
+        : createdShape(dialect, table, spec);
+    if ("problems" in shape) {
+      problems.push(...shape.problems);
+      continue;
+    }
+    problems.push(...keyDifferences(shape, owners));
+    if (spec.existing !== true)
+      problems.push(...differencesOf(dialect, spec, shape, target, owners));
+    shapes.set(table, shape);
+    if (spec.existing !== true) steps.push(...targetSteps(dialect, shape, target));
+    steps.push(...sideSteps(dialect, shape, owners, describe(othersTable(table))));
   }
-  if (problems.length > 0) {
-    const message = `the sink's tables cannot be used: ${problems.join("; ")}`;
-    throw new TidegateError("TG_CONFIG_INVALID", message); // Y3
-  }
-  return steps;
+  if (problems.length > 0) refuse(problems); // Y3
+  return { steps, shapes };
 }
 
-interface ExistingRelations {
-  readonly view: Relation | null;
-  readonly rows: Relation | null;
+function refuse(problems: readonly string[]): never {
+  const message = `the sink's tables cannot be used: ${problems.join("; ")}`;
+  throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 
-function isOwn(name: string): boolean {
-  return name.startsWith("_tg_");
+function earlierDesign(tables: TablesSpec): string {
+  const names = Object.keys(tables).map((table) => `the view ${table}, the table _tg_${table}`);
+  return (
+    "an earlier version of Tidegate left tables with another layout; drop " +
+    `${names.join(", ")} and the table ${EARLIER_TABLE}, then ingest the objects again`
+  );
+}
+
+function createWriters({ serial, byteText, integer }: Dialect): string {
+  return `CREATE TABLE IF NOT EXISTS ${WRITERS_TABLE} (id ${serial},
+    table_name ${byteText} NOT NULL, object ${byteText} NOT NULL, sequencer ${byteText} NOT NULL,
+    event_time ${integer} NOT NULL, record_key ${byteText} NOT NULL, fence ${integer} NOT NULL,
+    UNIQUE (table_name, object))`;
+}
+
+/** The loads in progress (load.ts). */
+function createStages({ byteText, integer, clustered }: Dialect): string {
+  return `CREATE TABLE IF NOT EXISTS ${STAGES_TABLE} (id ${byteText} PRIMARY KEY,
+    record_key ${byteText} NOT NULL, fence ${integer} NOT NULL, expires_at ${integer} NOT NULL,
+    tables ${byteText} NOT NULL, staged ${integer} NOT NULL)${clustered}`;
+}
+
+function declared(columns: readonly TableColumn[], key: readonly string[]): string[] {
+  return columns.map(({ name, quoted, native }) =>
+    [quoted, native, ...(key.includes(name) ? ["NOT NULL"] : [])].join(" "),
+  );
+}
+
+function keyDifferences({ name, key }: TableShape, owners: Relation | null): string[] {
+  if (owners === null) return [];
+  const stored = owners.columns
+    .filter(({ keyPosition }) => keyPosition > 0)
+    .toSorted((a, b) => a.keyPosition - b.keyPosition)
+    .map((column) => column.name);
+  if (stored.join() === key.join()) return [];
+  const names = stored.join(", ");
+  return [
+    `${name} has the key (${names}), but the pipeline has (${key.join(", ")}); ` +
+      "define a table with another name and ingest the objects again",
+  ];
 }
 
 function differencesOf(
   dialect: Dialect,
-  table: string,
-  spec: TableSpec,
-  existing: ExistingRelations,
+  spec: CreatedTableSpec,
+  { name: table, columns }: TableShape,
+  target: Relation | null,
+  owners: Relation | null,
 ): string[] {
-  const { view, rows } = existing;
-  if (view !== null && (view.kind !== "view" || rows === null)) {
-    return [`a ${view.kind} ${table} already exists, which Tidegate did not create`]; // Y4
+  const arrays = columns.filter(({ type }) => type !== "native" && type.isArray);
+  if (dialect.name === "sqlite" && arrays.length > 0) {
+    const names = arrays.map(({ name }) => `${table}.${name}`).join(", ");
+    return [`${names} is an array, which needs PostgreSQL; use json`];
   }
-  if (rows === null) return [];
-  const key = rows.columns.filter(({ keyPosition }) => keyPosition > 0);
-  const keyNames = key.toSorted((a, b) => a.keyPosition - b.keyPosition).map(({ name }) => name);
-  const wantedKey = [...spec.key, "_tg_object"];
-  const problems: string[] = [];
-  if (keyNames.join() !== wantedKey.join()) {
-    const names = keyNames.filter((name) => !isOwn(name)).join(", ");
-    problems.push(`${table} has the key (${names}), but the pipeline has (${spec.key.join(", ")})`);
+  if (target === null) {
+    if (owners === null) return [];
+    const fix = `drop ${ownersTable(table)} and ${othersTable(table)} as well, or restore the table`;
+    return [`the table ${table} was dropped without its bookkeeping; ${fix}`];
   }
-  for (const { name, type } of rows.columns.filter((column) => !isOwn(column.name))) {
-    const wanted = spec.columns[name];
-    if (wanted === undefined) {
-      problems.push(`${table} has a column ${name}, which the pipeline does not have`);
-    } else if (type !== dialect.columnTypes[wanted]) {
-      problems.push(`${table}.${name} is ${type}, but the pipeline has ${wanted}`);
-    }
+  if (target.kind !== "table" || owners === null) {
+    const fix = "use another name, or { existing: true } to write to it";
+    return [`a ${target.kind} ${table} already exists, which Tidegate did not create; ${fix}`]; // Y4
   }
-  const stored = new Set(rows.columns.map(({ name }) => name));
-  for (const { name } of ownColumns(dialect)) {
-    if (!stored.has(name)) problems.push(`${rowsTable(table)} has no column ${name}`);
+  const stored = new Map(target.columns.map((column) => [column.name, column.type]));
+  const problems = columns.flatMap((column) => {
+    const type = stored.get(column.name);
+    return type === undefined || type === column.native
+      ? []
+      : [retyped(dialect, table, column, type, spec)];
+  });
+  for (const name of stored.keys()) {
+    if (Object.hasOwn(spec.columns, name)) continue;
+    const fix = `add it, or run ALTER TABLE ${quotedName(table)} DROP COLUMN ${quotedName(name)}`;
+    problems.push(`${table} has a column ${name}, which the pipeline does not have; ${fix}`);
   }
   return problems;
 }
 
-function tableSteps(
-  dialect: Dialect,
+function retyped(
+  { name: dialect }: Dialect,
   table: string,
-  spec: TableSpec,
-  existing: ExistingRelations,
-): string[] {
-  const { rows, view } = existing;
-  const given = Object.keys(spec.columns);
-  if (rows === null) {
-    return [...createRows(dialect, table, spec), createView(table, given, spec.key)];
+  { name, quoted, native }: TableColumn,
+  type: string,
+  spec: CreatedTableSpec,
+): string {
+  const alter = `ALTER TABLE ${quotedName(table)}`;
+  const fix =
+    dialect === "postgres"
+      ? `run ${alter} ALTER COLUMN ${quoted} TYPE ${native} USING ${quoted}::text::${native}`
+      : `run ${alter} RENAME COLUMN ${quoted} TO ${quotedName(`${name}_old`)}, start once with ` +
+        `${name}_old in tables(), and copy the values`;
+  return `${table}.${name} is ${type}, but the pipeline has ${spec.columns[name]}; ${fix}`;
+}
+
+function targetSteps(dialect: Dialect, shape: TableShape, target: Relation | null): string[] {
+  const { columns, key, keyColumns } = shape;
+  if (target === null) {
+    const primary = keyColumns.map(({ quoted }) => quoted).join(", ");
+    return [
+      `CREATE TABLE ${shape.target} (${declared(columns, key).join(", ")},
+        PRIMARY KEY (${primary}))${dialect.clustered}`,
+    ];
   }
-  const stored = rows.columns.map(({ name }) => name).filter((name) => !isOwn(name));
-  const added = given.filter((name) => !stored.includes(name));
-  const steps = added.map((name) => {
-    const type = dialect.columnTypes[spec.columns[name] ?? "text"];
-    return `ALTER TABLE ${quotedName(rowsTable(table))} ADD COLUMN ${quotedName(name)} ${type}`;
-  });
-  const columns = [...stored, ...added];
-  const shown = view?.columns.map(({ name }) => name).join();
-  if (shown === columns.join()) return steps;
-  const wanted = createView(table, columns, spec.key);
-  return [...steps, ...(view === null ? [wanted] : dialect.replaceView(table, wanted))];
+  const stored = new Set(target.columns.map(({ name }) => name));
+  const added = columns.filter(({ name }) => !stored.has(name));
+  return added.map(
+    ({ quoted, native }) => `ALTER TABLE ${shape.target} ADD COLUMN ${quoted} ${native}`,
+  );
+}
+
+function sideSteps(
+  dialect: Dialect,
+  shape: TableShape,
+  owners: Relation | null,
+  others: Relation | null,
+): string[] {
+  const { name, key, keyColumns, valueColumns } = shape;
+  const { integer, boolean, anyType } = dialect;
+  const rank = `_tg_writer ${integer} NOT NULL, _tg_time ${integer} NOT NULL,
+    _tg_tie ${integer} NOT NULL, _tg_fence ${integer} NOT NULL, _tg_deleted ${boolean} NOT NULL`;
+  const keys = keyColumns.map(({ quoted }) => quoted).join(", ");
+  const values = valueColumns.map(({ quoted }) => `${quoted} ${anyType}`);
+  const [ownersName, othersName] = [quotedName(ownersTable(name)), quotedName(othersTable(name))];
+  const index = (indexName: string, rest: string) =>
+    `CREATE INDEX ${quotedName(indexName)} ON ${rest}`;
+  const steps: string[] = [];
+  if (owners === null) {
+    steps.push(
+      `CREATE TABLE ${ownersName} (${declared(keyColumns, key).join(", ")}, ${rank},
+        _tg_open ${boolean} NOT NULL, PRIMARY KEY (${keys}))${dialect.clustered}`,
+      index(openIndex(name), `${ownersName} (${keys}) WHERE _tg_open`),
+      index(writerIndex(name, "owners"), `${ownersName} (_tg_writer) WHERE _tg_writer <> 0`),
+    );
+  }
+  if (others === null) {
+    const columns = [...declared(keyColumns, key), ...values, rank].join(", ");
+    steps.push(
+      `CREATE TABLE ${othersName} (${columns}, PRIMARY KEY (${keys}, _tg_writer))${dialect.clustered}`,
+      index(writerIndex(name, "others"), `${othersName} (_tg_writer) WHERE _tg_writer <> 0`),
+    );
+    return steps;
+  }
+  const stored = new Set(others.columns.map((column) => column.name));
+  for (const column of valueColumns.filter((one) => !stored.has(one.name))) {
+    steps.push(`ALTER TABLE ${othersName} ADD COLUMN ${column.quoted} ${anyType}`);
+  }
+  return steps;
 }

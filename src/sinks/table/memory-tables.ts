@@ -4,60 +4,87 @@
 
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../core/errors.ts";
-import { type SinkWrite, sinkParams } from "../../core/sink-write.ts";
-import { type TableSinkSpec, type TableSpec, tableProblems } from "../../core/table-spec.ts";
-import type { ColumnValue, SinkRow, TransactionalSink } from "../../ports/sink.ts";
-import { quotedName, SQLITE } from "./dialect.ts";
-import { createPlan } from "./plan.ts";
-import { makeSqliteTables, sqliteFault } from "./sqlite-database.ts";
+import { runSinkWrites, type SinkWrite, sinkParams } from "../../core/sink-write.ts";
+import {
+  type ColumnType,
+  type TableSinkSpec,
+  type TableSpec,
+  tableProblems,
+} from "../../core/table-spec.ts";
+import type { SinkStore, TableRow, TransactionalSink } from "../../ports/sink.ts";
+import { SQLITE } from "./dialect.ts";
+import { quotedName } from "./names.ts";
+import { createPlans, type TablePlans } from "./plan.ts";
+import { makeSqliteTables, sqliteFault, sqliteRunner } from "./sqlite-database.ts";
+import { createTableStage, sweepTableStages } from "./stage.ts";
 
 export interface MemoryTables {
   /** The sink, for a ledger whose commits call `run`. */
   readonly sink: TransactionalSink;
   /** Runs the writes of one commit (Y2). */
   run(writes: readonly SinkWrite[], record: { readonly fence: number }): void;
+  /** For a ledger whose sink works outside of commits. */
+  readonly store: SinkStore;
   /** The rows of a table, in the order of its key. */
-  rows(table: string): SinkRow[];
+  rows(table: string): TableRow[];
 }
 
 export function createMemoryTables(spec: TableSinkSpec): MemoryTables {
   const [problem] = tableProblems(spec);
   if (problem !== undefined) throw new TidegateError("TG_CONFIG_INVALID", problem);
   const db = new DatabaseSync(":memory:");
+  let plans: TablePlans = createPlans(spec, SQLITE, new Map());
+  const run: MemoryTables["run"] = (writes, { fence }) => {
+    db.exec("BEGIN");
+    try {
+      runSinkWrites(
+        writes,
+        fence,
+        sqliteRunner(({ statement }) => db.prepare(statement)),
+      );
+      db.exec("COMMIT");
+    } catch (error) {
+      db.exec("ROLLBACK");
+      throw sqliteFault(error, ":memory:");
+    }
+  };
   return {
     sink: {
       mode: "transactional",
       dialect: "sqlite",
-      prepare: async () => makeSqliteTables(db, spec.tables),
-      plan: createPlan(spec, SQLITE), // Y1
+      async prepare() {
+        plans = createPlans(spec, SQLITE, makeSqliteTables(db, spec.tables)); // Y1
+      },
+      plan: (effects, origin) => plans.plan(effects, origin),
+      stage: (request, store) => ({
+        mode: "transactional",
+        ...createTableStage(SQLITE, plans, store, request),
+      }),
+      sweepStages: (store, now) => sweepTableStages(SQLITE, store, now),
       async close() {
         if (db.isOpen) db.close();
       },
     },
-    run(writes, { fence }) {
-      db.exec("BEGIN");
-      try {
-        for (const write of writes) db.prepare(write.statement).run(...sinkParams(write, fence));
-        db.exec("COMMIT");
-      } catch (error) {
-        db.exec("ROLLBACK");
-        throw sqliteFault(error, ":memory:");
-      }
+    run,
+    store: {
+      run: async (writes) => run(writes, { fence: 0 }),
+      read: async (write) => db.prepare(write.statement).all(...sinkParams(write, 0)),
     },
     rows(table) {
       const columns = spec.tables[table];
       if (columns === undefined) throw unknownTable(table, spec);
       const order = columns.key.map(quotedName).join(", ");
       const rows = db.prepare(`SELECT * FROM ${quotedName(table)} ORDER BY ${order}`).all();
-      return rows.map((row) => shown(row as SinkRow, columns));
+      return rows.map((row) => shown(row as TableRow, columns));
     },
   };
 }
 
 /** SQLite has no booleans. */
-function shown(row: SinkRow, { columns }: TableSpec): SinkRow {
-  const entries = Object.entries(row).map(([name, value]): [string, ColumnValue] => {
-    return [name, columns[name] === "boolean" && value !== null ? value === 1 : value];
+function shown(row: TableRow, { columns = {} }: TableSpec): TableRow {
+  const types = Array.isArray(columns) ? {} : (columns as Readonly<Record<string, ColumnType>>);
+  const entries = Object.entries(row).map(([name, value]): [string, TableRow[string]] => {
+    return [name, types[name] === "boolean" && value !== null ? value === 1 : value];
   });
   return Object.fromEntries(entries);
 }

@@ -7,14 +7,23 @@
 
 import pg from "pg";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
+import { hasLongWrite, type SinkWrite, sinkParams } from "../../core/sink-write.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
 import { type DurationMs, minutes, seconds } from "../../core/units.ts";
+import {
+  createStatementNames,
+  LONG_WRITE_MS_MAX,
+  runPostgresWrites,
+} from "../../ledger/postgres-writes.ts";
 import { patientLimits, sqlLimits } from "../../ledger/sql-limits.ts";
 import { SQL_NO_PRIVILEGE, sqlState } from "../../ledger/sql-state.ts";
-import type { BoundWrite, SinkDatabase } from "./database.ts";
-import { POSTGRES, quotedName } from "./dialect.ts";
-import { type ExistingColumn, layoutSteps, type Relation, rowsTable } from "./layout.ts";
+import type { SinkDatabase } from "./database.ts";
+import { POSTGRES } from "./dialect.ts";
+import { layoutOf, relationsOf } from "./layout.ts";
+import { quotedName } from "./names.ts";
 import { inSinkTransaction } from "./postgres-transaction.ts";
+import type { ExistingColumn, Relation } from "./relation.ts";
+import type { TableShape } from "./shape.ts";
 
 const CONNECTIONS_MAX = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -26,8 +35,8 @@ export const SINK_STATEMENT_MS_MAX: DurationMs = seconds(15);
 export const LAYOUT_MS_MAX: DurationMs = minutes(10);
 /** Differs from the ledger's lock, which may be migrating the same database. */
 const LAYOUT_LOCK = 7_412_530_072;
-/** Classes: bad data, violated constraints, syntax and access rules, limits of the program. */
-const REFUSED = /^(22|23|42|54)/;
+/** Classes: bad data, violated constraints, syntax and access rules, limits, raised errors. */
+const REFUSED = /^(21|22|23|42|44|54|P0)/;
 
 export function openPostgresDatabase(
   url: string,
@@ -46,32 +55,39 @@ export function openPostgresDatabase(
   // error. The pool does not watch a connection that is checked out: see X2 of
   // postgres-transaction.ts.
   pool.on("error", () => {});
-  // A sink has a few statements per table, so none is ever evicted.
-  const names = new Map<string, string>();
-  const nameOf = (statement: string): string => {
-    const name = names.get(statement) ?? `tidegate_sink_${names.size + 1}`;
-    names.set(statement, name);
-    return name;
-  };
+  const nameOf = createStatementNames();
   const limits = sqlLimits(statementMsMax);
   let closed = false;
   return {
-    prepare: (tables) =>
-      guarded(() =>
-        inSinkTransaction(pool, patientLimits(LAYOUT_MS_MAX), (client) =>
-          makeTables(client, tables),
-        ),
-      ),
-    async transact(writes: readonly BoundWrite[], signal: AbortSignal) {
+    async prepare(tables) {
+      let shapes: ReadonlyMap<string, TableShape> = new Map();
+      await guarded(() =>
+        inSinkTransaction(pool, patientLimits(LAYOUT_MS_MAX), async (client) => {
+          shapes = await makeTables(client, tables);
+          return "commit";
+        }),
+      );
+      return shapes;
+    },
+    async transact(writes: readonly SinkWrite[], signal: AbortSignal, fence = 0) {
       const run = async (client: pg.PoolClient) => {
-        for (const { statement, params } of writes) {
-          if (signal.aborted) return "roll-back";
-          await client.query({ name: nameOf(statement), text: statement, values: [...params] });
-        }
+        if (signal.aborted) return "roll-back";
+        await runPostgresWrites(client, writes, fence, nameOf);
         return signal.aborted ? "roll-back" : "commit";
       };
-      await guarded(() => inSinkTransaction(pool, limits, run));
+      const within = hasLongWrite(writes) ? patientLimits(LONG_WRITE_MS_MAX) : limits;
+      await guarded(() => inSinkTransaction(pool, within, run));
       signal.throwIfAborted();
+    },
+    async read(write) {
+      let rows: readonly Readonly<Record<string, unknown>>[] = [];
+      await guarded(async () => {
+        // The driver accepts a timeout per statement, which its types omit.
+        const limited = { query_timeout: LONG_WRITE_MS_MAX };
+        const query = { text: write.statement, values: sinkParams(write, 0), ...limited };
+        rows = (await pool.query(query)).rows;
+      });
+      return rows;
     },
     async close() {
       if (closed) return;
@@ -100,15 +116,16 @@ function layout(text: string, values: unknown[] = []): pg.QueryConfig {
   return limited;
 }
 
-async function makeTables(client: pg.PoolClient, tables: TablesSpec): Promise<"commit"> {
+async function makeTables(
+  client: pg.PoolClient,
+  tables: TablesSpec,
+): Promise<ReadonlyMap<string, TableShape>> {
   await client.query(layout("SELECT pg_advisory_xact_lock($1)", [LAYOUT_LOCK])); // O1
   const relations = new Map<string, Relation | null>();
-  for (const table of Object.keys(tables)) {
-    for (const name of [table, rowsTable(table)]) relations.set(name, await describe(client, name));
-  }
-  const steps = layoutSteps(POSTGRES, tables, (name) => relations.get(name) ?? null);
+  for (const name of relationsOf(tables)) relations.set(name, await describe(client, name));
+  const { steps, shapes } = layoutOf(POSTGRES, tables, (name) => relations.get(name) ?? null);
   for (const step of steps) await client.query(layout(step));
-  return "commit";
+  return shapes;
 }
 
 const KINDS = new Map<unknown, Relation["kind"]>([
@@ -118,25 +135,44 @@ const KINDS = new Map<unknown, Relation["kind"]>([
 ]);
 
 async function describe(client: pg.PoolClient, name: string): Promise<Relation | null> {
+  // Side tables of a qualified name have its dot in their own name.
+  const parts = name.startsWith("_tg_") ? [name] : name.split(".");
   const relation = await client.query(
     "SELECT oid, relkind FROM pg_class WHERE oid = to_regclass($1)",
-    [quotedName(name)],
+    [parts.map(quotedName).join(".")],
   );
   const entry = relation.rows[0];
   if (entry === undefined) return null;
   const { rows } = await client.query(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
-       COALESCE(array_position(i.indkey::smallint[], a.attnum), -1) AS position
+       COALESCE(array_position(i.indkey::smallint[], a.attnum), -1) AS position,
+       a.attgenerated <> '' OR a.attidentity = 'a' AS generated,
+       a.atthasdef OR a.attidentity <> '' AS filled
      FROM pg_attribute AS a
      LEFT JOIN pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary
      WHERE a.attrelid = $1 AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`,
     [entry.oid],
   );
   // A vector of the catalogue starts at 0.
-  const columns = rows.map(({ name, type, position }): ExistingColumn => {
-    return { name, type, keyPosition: Number(position) + 1 };
+  const columns = rows.map((row): ExistingColumn => {
+    const { name: column, type, position, generated, filled } = row;
+    return { name: column, type, keyPosition: Number(position) + 1, generated, filled };
   });
-  return { kind: KINDS.get(entry.relkind) ?? "other", columns };
+  const unique = await uniqueOf(client, entry.oid);
+  return { kind: KINDS.get(entry.relkind) ?? "other", columns, unique };
+}
+
+async function uniqueOf(client: pg.PoolClient, oid: unknown): Promise<string[][]> {
+  const { rows } = await client.query(
+    `SELECT array_agg(a.attname::text ORDER BY a.attnum) AS columns
+     FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid
+       AND a.attnum = ANY ((i.indkey::smallint[])[0:i.indnkeyatts - 1])
+     WHERE i.indrelid = $1 AND i.indisunique AND i.indisvalid AND i.indimmediate
+       AND i.indpred IS NULL AND i.indexprs IS NULL
+     GROUP BY i.indexrelid`,
+    [oid],
+  );
+  return rows.map(({ columns }) => columns);
 }
 
 /** The TidegateError of a sink for an error of the driver or the network. */

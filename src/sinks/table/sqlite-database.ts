@@ -5,11 +5,19 @@
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
+import {
+  runSinkWrites,
+  type SinkValue,
+  type SinkWrite,
+  sinkParams,
+} from "../../core/sink-write.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
 import { isBusy, isCorrupt, isUnavailable, sqliteCode } from "../../ledger/sqlite-code.ts";
-import type { BoundWrite, SinkDatabase } from "./database.ts";
+import type { SinkDatabase } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
-import { type ExistingColumn, layoutSteps, type Relation } from "./layout.ts";
+import { layoutOf } from "./layout.ts";
+import type { ExistingColumn, Relation } from "./relation.ts";
+import type { TableShape } from "./shape.ts";
 
 /** The wait for another process blocks the event loop, so it must stay well under any lease. */
 const BUSY_MS = 5_000;
@@ -25,15 +33,17 @@ export function openSqliteDatabase(path: string): SinkDatabase {
   };
   return {
     async prepare(tables) {
-      guarded(path, () => inTransaction(db, () => makeSqliteTables(db, tables)));
+      return guarded(path, () => inTransaction(db, () => makeSqliteTables(db, tables)));
     },
-    async transact(writes: readonly BoundWrite[], signal: AbortSignal) {
+    async transact(writes: readonly SinkWrite[], signal: AbortSignal, fence = 0) {
       signal.throwIfAborted();
-      guarded(path, () =>
-        inTransaction(db, () => {
-          for (const { statement, params } of writes) prepared(statement).run(...params);
-        }),
+      const run = sqliteRunner((write) =>
+        write.once === true ? db.prepare(write.statement) : prepared(write.statement),
       );
+      guarded(path, () => inTransaction(db, () => runSinkWrites(writes, fence, run)));
+    },
+    async read(write) {
+      return guarded(path, () => db.prepare(write.statement).all(...sinkParams(write, 0)));
     },
     async close() {
       if (db.isOpen) db.close();
@@ -53,11 +63,12 @@ function openFile(path: string): DatabaseSync {
 }
 
 /** D2 */
-function inTransaction(db: DatabaseSync, work: () => void): void {
+function inTransaction<T>(db: DatabaseSync, work: () => T): T {
   db.exec("BEGIN IMMEDIATE");
   try {
-    work();
+    const value = work();
     db.exec("COMMIT");
+    return value;
   } catch (error) {
     // SQLite may have rolled back by itself, for example after a full disk.
     if (db.isTransaction) db.exec("ROLLBACK");
@@ -65,8 +76,23 @@ function inTransaction(db: DatabaseSync, work: () => void): void {
   }
 }
 
-export function makeSqliteTables(db: DatabaseSync, tables: TablesSpec): void {
-  for (const step of layoutSteps(SQLITE, tables, (name) => describe(db, name))) db.exec(step);
+export function makeSqliteTables(
+  db: DatabaseSync,
+  tables: TablesSpec,
+): ReadonlyMap<string, TableShape> {
+  const { steps, shapes } = layoutOf(SQLITE, tables, (name) => describe(db, name));
+  for (const step of steps) db.exec(step);
+  return shapes;
+}
+
+/** Runs one write; true if it returned a row. */
+export function sqliteRunner(prepared: (write: SinkWrite) => StatementSync) {
+  return (write: SinkWrite, params: readonly SinkValue[]): boolean => {
+    const statement = prepared(write);
+    if (write.rows === undefined) return statement.get(...params) !== undefined;
+    for (const row of write.rows) statement.run(...params, ...row);
+    return false;
+  };
 }
 
 function describe(db: DatabaseSync, name: string): Relation | null {
@@ -75,13 +101,41 @@ function describe(db: DatabaseSync, name: string): Relation | null {
     .get(name);
   if (entry === undefined) return null;
   const kind = entry.type === "table" || entry.type === "view" ? entry.type : "other";
+  // Hidden columns 2 and 3 are generated.
   const columns = db
-    .prepare("SELECT name, type, pk FROM pragma_table_info(?) ORDER BY cid")
+    .prepare("SELECT name, type, pk, dflt_value, hidden FROM pragma_table_xinfo(?) ORDER BY cid")
     .all(name)
     .map((row): ExistingColumn => {
-      return { name: String(row.name), type: String(row.type), keyPosition: Number(row.pk) };
+      const generated = Number(row.hidden) >= 2;
+      return {
+        name: String(row.name),
+        type: String(row.type),
+        keyPosition: Number(row.pk),
+        filled: generated || row.dflt_value !== null,
+        generated,
+      };
     });
-  return { kind, columns };
+  const primary = columns.filter(({ keyPosition }) => keyPosition > 0).map((one) => one.name);
+  return {
+    kind,
+    columns,
+    unique: [...(primary.length > 0 ? [primary] : []), ...uniqueOf(db, name)],
+  };
+}
+
+function uniqueOf(db: DatabaseSync, table: string): string[][] {
+  const indexes = db
+    .prepare(`SELECT name FROM pragma_index_list(?) WHERE "unique" AND NOT partial`)
+    .all(table);
+  return indexes.flatMap((index) => {
+    const columns = db
+      .prepare("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
+      .all(String(index.name));
+    // An expression has no name.
+    return columns.some(({ name }) => name === null)
+      ? []
+      : [columns.map(({ name }) => String(name))];
+  });
 }
 
 function guarded<T>(path: string, work: () => T): T {

@@ -1,96 +1,295 @@
-// Statements: the SQL of the sink. One text per table and kind of writer, whatever the rows, which
-// come as one JSON parameter.
+// Statements: the SQL that keeps a table at the winner of each key, whatever the order of arrival.
+// One text per table, kind of writer and kind of source; the rows are parameters or a staged table.
 //   M1. An object's event takes effect only if no newer event of that object did: by sequencer
 //       where both have one, else by event time; between attempts at one event by fence. The
-//       condition is in the statements, so that a late or zombie writer changes nothing.
-//   M2. An object has a row once, however often it contains it; an existing row with the same hash
-//       is not written.
-//   M3. Messages share one row per key; the latest by event time, record key and fence wins. Equal
-//       content of a later message is still written, because its time must be stored.
+//       condition is in `register`, so that a late or zombie writer changes nothing.
+//   M2. The owners table has one row per key: the writer whose row is visible, with its rank (event
+//       time, then record key). All messages together are one writer. The others table has the rows
+//       of all other writers of a key, with their values.
+//   M3. A write is decided on locked rows of the owners table. `claim` locks every key that it
+//       names. A key with another owner, or with a lower rank than before, is opened.
+//   M4. `elect` settles open keys: the old owner and the writer join the others, the highest rank
+//       becomes the owner, and the user's table gets its values. No key stays open after it.
+//   M5. A row with the same values is not written again.
+//   M6. PostgreSQL: an election that makes another writer the owner locks its row in the register
+//       first. The writer's own event holds that lock, so it sees where all of its rows are.
 
-import type { TableSpec, TablesSpec } from "../../core/table-spec.ts";
-import { type Dialect, literal, quotedName } from "./dialect.ts";
-import { OBJECTS_TABLE, rowsTable } from "./layout.ts";
+import type { TableColumn } from "./column.ts";
+import type { Dialect } from "./dialect.ts";
+import {
+  literal,
+  openIndex,
+  othersTable,
+  ownersTable,
+  quotedName,
+  WRITERS_TABLE,
+} from "./names.ts";
+import type { TableShape } from "./shape.ts";
+import { named } from "./template.ts";
 
-/** Parameters of `register`, in this order. */
-export function registerStatement(dialect: Dialect, tables: TablesSpec): string {
-  const params = [
-    dialect.param(1, "text"), // object
-    dialect.param(2, "text"), // sequencer
-    dialect.param(3, "integer"), // event time
-    dialect.param(4, "text"), // record key
-    dialect.param(5, "integer"), // fence
-  ].join(", ");
-  const values = Object.keys(tables).map((table) => `(${literal(table)}, ${params})`);
+export type WriterKind = "object" | "message";
+
+/** Rows as a relation `n`: the columns of the table and `_tg_deleted`. */
+export interface RowSource {
+  readonly from: string;
+  /** Ends the reading of it: PostgreSQL locks rows in this order. */
+  readonly order: string;
+}
+
+/** The number of the writer that all messages share. */
+const MESSAGES = "0";
+const RANK = ["_tg_time", "_tg_tie", "_tg_fence"] as const;
+const OWNER = ["_tg_writer", ...RANK, "_tg_deleted"] as const;
+
+/** M1. Returns a row if the event is the newest of its object. */
+export function registerTemplate(table: string): string {
   const columns = ["sequencer", "event_time", "record_key", "fence"];
   // An event without a sequencer keeps the stored one.
-  const sequencer = "CASE excluded.sequencer WHEN '' THEN o.sequencer ELSE excluded.sequencer END";
+  const sequencer = "CASE excluded.sequencer WHEN '' THEN w.sequencer ELSE excluded.sequencer END";
   const others = columns.slice(1).map((name) => `${name} = excluded.${name}`);
-  const set = [`sequencer = ${sequencer}`, ...others].join(", ");
-  return `INSERT INTO ${OBJECTS_TABLE} AS o (table_name, object, ${columns.join(", ")})
-    VALUES ${values.join(", ")}
-    ON CONFLICT (table_name, object) DO UPDATE SET ${set}
+  return `INSERT INTO ${WRITERS_TABLE} AS w (table_name, object, ${columns.join(", ")})
+    VALUES (${literal(table)}, ${["object", "sequencer", "time", "key", "fence"].map(named).join(", ")})
+    ON CONFLICT (table_name, object) DO UPDATE
+    SET ${[`sequencer = ${sequencer}`, ...others].join(", ")}
     WHERE CASE
-      WHEN o.sequencer <> '' AND excluded.sequencer <> '' AND o.sequencer <> excluded.sequencer
-      THEN excluded.sequencer > o.sequencer
-      ELSE (excluded.event_time, excluded.fence) >= (o.event_time, o.fence) END`; // M1
+      WHEN w.sequencer <> '' AND excluded.sequencer <> '' AND w.sequencer <> excluded.sequencer
+      THEN excluded.sequencer > w.sequencer
+      ELSE (excluded.event_time, excluded.fence) >= (w.event_time, w.fence) END
+    RETURNING id`;
 }
 
-export interface TableStatements {
-  /** Rows as JSON, object, event time, record key, fence. */
-  readonly ofObject: string;
-  /** The same parameters; the object is empty. */
-  readonly ofMessage: string;
-  /** Keys as JSON, object, record key, fence: deletes the object's other rows. */
-  readonly sweep: string;
+/** Returns a row if no newer event was applied than the one that rows are added to. */
+export function joinTemplate(table: string): string {
+  const columns = ["object", "sequencer", "time", "key", "fence"].map(named).join(", ");
+  return `INSERT INTO ${WRITERS_TABLE} AS w
+    (table_name, object, sequencer, event_time, record_key, fence)
+    VALUES (${literal(table)}, ${columns})
+    ON CONFLICT (table_name, object) DO UPDATE SET fence = w.fence
+    WHERE CASE WHEN w.sequencer <> '' AND excluded.sequencer <> ''
+      THEN w.sequencer <= excluded.sequencer
+      ELSE w.event_time <= excluded.event_time END
+    RETURNING id`;
 }
 
-/** A row in JSON: the columns in the order of the spec, the hash, whether it is deleted. */
-export function tableStatements(dialect: Dialect, table: string, spec: TableSpec): TableStatements {
-  const rows = quotedName(rowsTable(table));
-  const columns = Object.entries(spec.columns);
-  const names = columns.map(([name]) => quotedName(name));
-  const own = ["_tg_object", "_tg_time", "_tg_key", "_tg_fence", "_tg_hash", "_tg_deleted"];
-  const members = columns.map(([, type], index) => dialect.member(index, type));
-  const [object, time, key, fence] = [
-    dialect.param(2, "text"),
-    dialect.param(3, "integer"),
-    dialect.param(4, "text"),
-    dialect.param(5, "integer"),
+export interface StatementParts {
+  readonly dialect: Dialect;
+  readonly shape: TableShape;
+  readonly source: RowSource;
+  readonly writer: WriterKind;
+}
+
+function same(a: string, b: string, columns: readonly TableColumn[]): string {
+  return columns.map(({ quoted }) => `${a}.${quoted} = ${b}.${quoted}`).join(" AND ");
+}
+
+function list(columns: readonly TableColumn[], alias = ""): string {
+  const prefix = alias === "" ? "" : `${alias}.`;
+  return columns.map(({ quoted }) => `${prefix}${quoted}`).join(", ");
+}
+
+function columnsOf(names: readonly string[], alias: string): string {
+  return names.map((name) => `${alias}.${name}`).join(", ");
+}
+
+function writerOf({ shape, writer }: StatementParts): string {
+  return writer === "message" ? MESSAGES : objectWriter(shape);
+}
+
+function objectWriter(shape: TableShape): string {
+  return `(SELECT w.id FROM ${WRITERS_TABLE} AS w
+    WHERE w.table_name = ${literal(shape.name)} AND w.object = ${named("object")})`;
+}
+
+/** Returns a row if the object has rows from an earlier event. */
+export function ownedTemplate(shape: TableShape): string {
+  const writer = objectWriter(shape);
+  const exists = (table: string) => `SELECT 1 FROM ${table}
+    WHERE _tg_writer = ${writer} AND _tg_writer <> ${MESSAGES}`;
+  return `SELECT 1 WHERE ${sideTables(shape)
+    .map((table) => `EXISTS (${exists(table)})`)
+    .join(" OR ")}`;
+}
+
+/** Opens the keys that the object had and no longer has; its other rows are forgotten. */
+export function sweepTemplates(parts: StatementParts): string[] {
+  const { shape, source } = parts;
+  const [owners, others] = sideTables(shape);
+  const writer = writerOf(parts);
+  const own = `SELECT ${list(shape.keyColumns, "c")} FROM ${owners} AS c
+    WHERE c._tg_writer = ${writer} AND c._tg_writer <> ${MESSAGES}`;
+  return [
+    `DELETE FROM ${others} WHERE _tg_writer = ${writer} AND _tg_writer <> ${MESSAGES}`,
+    `UPDATE ${owners} SET _tg_open = true
+      WHERE _tg_writer = ${writer} AND _tg_writer <> ${MESSAGES}
+      AND (${list(shape.keyColumns)}) IN (${own}
+        EXCEPT SELECT ${list(shape.keyColumns, "n")} FROM ${source.from})`,
   ];
-  const hash = dialect.member(columns.length, "text");
-  const deleted = dialect.member(columns.length + 1, "boolean");
-  const insert = (condition: string) => `INSERT INTO ${rows} AS t (${[...names, ...own].join(", ")})
-    SELECT ${[...members, object, time, key, fence, hash, deleted].join(", ")}
-    FROM ${dialect.elements(dialect.param(1, "json"))} WHERE ${condition}`;
-  const changing = columns.map(([name]) => name).filter((name) => !spec.key.includes(name));
-  const set = [...changing.map(quotedName), ...own.slice(1)]
-    .map((name) => `${name} = excluded.${name}`)
-    .join(", ");
-  const update = `ON CONFLICT (${[...spec.key.map(quotedName), "_tg_object"].join(", ")})
-    DO UPDATE SET ${set}`;
-  const stamp = (from: string) => `(${from}._tg_time, ${from}._tg_key, ${from}._tg_fence)`;
-  return {
-    ofObject: `${insert(holds(table, object, key, fence))}
-    ${update} WHERE t._tg_hash <> excluded._tg_hash`, // M2
-    ofMessage: `${insert("true")} ${update} WHERE ${stamp("excluded")} > ${stamp("t")}`, // M3
-    sweep: sweepStatement(dialect, table, spec),
+}
+
+/** M3 */
+export function claimTemplate(
+  parts: StatementParts,
+  { returning = false, plain = false } = {},
+): string {
+  const { shape, source, writer } = parts;
+  const [owners] = sideTables(shape);
+  const keys = list(shape.keyColumns);
+  const rank = (from: string, names: readonly string[]) => `(${columnsOf(names, from)})`;
+  // Equal ranks are effects of one record on one row, of which the last counts (S5 of stage.ts).
+  const compared = writer === "object" ? RANK.slice(0, 2) : RANK;
+  const newer = `${rank("excluded", compared)} >= ${rank("c", compared)}`;
+  const own = `c._tg_writer = excluded._tg_writer AND ${newer}`;
+  const opens = writer === "object" ? `NOT (${own})` : `c._tg_writer <> ${MESSAGES}`;
+  const set = [...RANK, "_tg_deleted"].map(
+    (name) => `${name} = CASE WHEN ${own} THEN excluded.${name} ELSE c.${name} END`,
+  );
+  const insert = `INSERT INTO ${owners} AS c (${keys}, ${OWNER.join(", ")}, _tg_open)
+    SELECT ${list(shape.keyColumns, "n")}, ${writerOf(parts)}, ${stampOf()}, n._tg_deleted, false
+    FROM ${source.from} WHERE true ${source.order}`;
+  if (plain) return insert;
+  return `${insert}
+    ON CONFLICT (${keys}) DO UPDATE SET _tg_open = ${opens}, ${set.join(", ")}
+    ${writer === "message" ? `WHERE ${opens} OR (${own})` : ""}
+    ${returning ? `RETURNING ${list(shape.keyColumns, "c")}, c._tg_open, c._tg_deleted` : ""}`;
+}
+
+function stampOf(): string {
+  return ["time", "tie", "fence"].map(named).join(", ");
+}
+
+/** Returns a row if no key is open. */
+export function settledTemplate(shape: TableShape, dialect: Dialect): string {
+  return `SELECT 1 WHERE NOT EXISTS (${openTemplate(shape, dialect)})`;
+}
+
+/** Writes the rows whose claim is settled to the user's table; "all" if no key is open,
+ * and "plain" if in addition no row is expected to exist. */
+export function putTemplate(parts: StatementParts, which: "settled" | "all" | "plain"): string {
+  const { dialect, shape, source, writer } = parts;
+  const [owners] = sideTables(shape);
+  const keys = shape.keyColumns;
+  const select = `SELECT ${list(shape.columns, "n")} FROM ${source.from}`;
+  const upserts = `${select} WHERE NOT n._tg_deleted ${source.order}`;
+  if (which === "plain") return `INSERT INTO ${shape.target} (${list(shape.columns)}) ${upserts}`;
+  if (which === "all") return insertInto(dialect, shape, upserts);
+  const settled =
+    writer === "message"
+      ? // A message that lost to an earlier one has another stamp.
+        `JOIN ${owners} AS c ON ${same("c", "n", keys)}
+        WHERE NOT c._tg_open AND NOT n._tg_deleted AND NOT c._tg_deleted
+        AND c._tg_writer = ${MESSAGES} AND (${columnsOf(RANK, "c")}) = (${stampOf()})`
+      : `WHERE NOT n._tg_deleted AND NOT EXISTS (SELECT 1
+        FROM ${owners} AS c${dialect.indexedBy(openIndex(shape.name))}
+        WHERE c._tg_open AND ${same("c", "n", keys)})`;
+  return insertInto(dialect, shape, `${select} ${settled} ${source.order}`);
+}
+
+/** Deletes the rows whose settled claim is a delete. */
+export function eraseTemplate({ shape, source }: StatementParts): string {
+  const [owners] = sideTables(shape);
+  return `DELETE FROM ${shape.target} WHERE (${list(shape.keyColumns)}) IN (
+    SELECT ${list(shape.keyColumns, "c")} FROM ${source.from} JOIN ${owners} AS c
+    ON ${same("c", "n", shape.keyColumns)}
+    WHERE n._tg_deleted AND c._tg_deleted AND NOT c._tg_open)`;
+}
+
+/** Returns a row if keys are open. */
+export function openTemplate({ name }: TableShape, dialect: Dialect): string {
+  const owners = quotedName(ownersTable(name));
+  return `SELECT 1 FROM ${owners} AS c${dialect.indexedBy(openIndex(name))}
+    WHERE c._tg_open LIMIT 1`;
+}
+
+/** Claim, put and erase in one round trip; returns a row if keys are open. */
+export function combinedTemplate(parts: StatementParts): string {
+  const { dialect, shape, source } = parts;
+  const [owners] = sideTables(shape);
+  const keys = shape.keyColumns;
+  const rows = { from: "n", order: source.order };
+  const put = `SELECT ${list(shape.columns, "n")} FROM n JOIN claimed AS c ON ${same("c", "n", keys)}
+    WHERE NOT c._tg_open AND NOT n._tg_deleted ${source.order}`;
+  return `WITH n AS MATERIALIZED (SELECT * FROM ${source.from}),
+    claimed AS (${claimTemplate({ ...parts, source: rows }, { returning: true })}),
+    put AS (${insertInto(dialect, shape, put)}),
+    erased AS (DELETE FROM ${shape.target} AS t USING claimed AS c
+      WHERE ${same("t", "c", keys)} AND c._tg_deleted AND NOT c._tg_open)
+    SELECT 1 FROM claimed WHERE _tg_open
+    UNION ALL SELECT 1 FROM ${owners} WHERE _tg_open LIMIT 1`;
+}
+
+/** M4, in order. */
+export function electTemplates(parts: StatementParts): string[] {
+  const { dialect, shape, source, writer } = parts;
+  const [owners, others] = sideTables(shape);
+  const { keyColumns: keys, valueColumns: values } = shape;
+  const keyList = list(keys);
+  const all = [...keys, ...values];
+  const into = `INSERT INTO ${others} AS o (${list(all)}, ${OWNER.join(", ")})`;
+  const shown = (alias: string) => values.map(({ quoted }) => dialect.toAny(`${alias}.${quoted}`));
+  const onConflict = (newer: string) => {
+    const names = [...values.map(({ quoted }) => quoted), ...RANK, "_tg_deleted"];
+    const set = names.map((name) => `${name} = excluded.${name}`).join(", ");
+    return `ON CONFLICT (${keyList}, _tg_writer) DO UPDATE SET ${set} ${newer}`;
   };
+  const newer =
+    writer === "message"
+      ? `WHERE (${columnsOf(RANK, "excluded")}) > (${columnsOf(RANK, "o")})`
+      : "";
+  const orphaned = `SELECT ${list(keys, "c")} FROM ${owners} AS c
+    WHERE c._tg_open AND NOT EXISTS (SELECT 1 FROM ${others} AS o WHERE ${same("o", "c", keys)})`;
+  const restored = values.map((column) => dialect.fromAny(`o.${column.quoted}`, column));
+  return [
+    ...(dialect.name === "postgres" ? [lockTemplate(shape)] : []), // M6
+    `${into} SELECT ${[list(keys, "c"), ...shown("t"), columnsOf(OWNER, "c")].join(", ")}
+      FROM ${owners} AS c LEFT JOIN ${shape.target} AS t ON ${same("t", "c", keys)}
+      WHERE c._tg_open AND c._tg_writer <> ${writerOf(parts)}
+      AND (c._tg_deleted OR t.${keys[0]?.quoted} IS NOT NULL) ${onConflict("")}`,
+    `${into} SELECT ${[list(keys, "n"), ...shown("n"), writerOf(parts), stampOf()].join(", ")},
+      n._tg_deleted FROM ${source.from} JOIN ${owners} AS c ON ${same("c", "n", keys)}
+      WHERE c._tg_open ${onConflict(newer)}`,
+    `UPDATE ${owners} AS c SET ${OWNER.map((name) => `${name} = b.${name}`).join(", ")}
+      FROM (SELECT ${list(keys, "o")}, ${columnsOf(OWNER, "o")}, row_number() OVER (
+        PARTITION BY ${list(keys, "o")}
+        ORDER BY ${RANK.map((name) => `o.${name} DESC`).join(", ")}, o._tg_writer DESC) AS _tg_rank
+        FROM ${others} AS o JOIN ${owners} AS k ON ${same("o", "k", keys)} WHERE k._tg_open) AS b
+      WHERE ${same("c", "b", keys)} AND b._tg_rank = 1`,
+    `DELETE FROM ${shape.target} WHERE (${keyList}) IN (${orphaned})`,
+    `DELETE FROM ${owners} WHERE (${keyList}) IN (${orphaned})`,
+    insertInto(
+      dialect,
+      { ...shape, columns: all },
+      `SELECT ${[list(keys, "o"), ...restored].join(", ")} FROM ${others} AS o
+      JOIN ${owners} AS c ON ${same("o", "c", keys)} AND o._tg_writer = c._tg_writer
+      WHERE c._tg_open AND NOT c._tg_deleted`,
+    ),
+    `DELETE FROM ${shape.target} WHERE (${keyList}) IN (
+      SELECT ${list(keys, "c")} FROM ${owners} AS c WHERE c._tg_open AND c._tg_deleted)`,
+    `DELETE FROM ${others} WHERE (${keyList}, _tg_writer) IN (
+      SELECT ${list(keys, "c")}, c._tg_writer FROM ${owners} AS c WHERE c._tg_open)`,
+    `UPDATE ${owners} SET _tg_open = false WHERE _tg_open`,
+  ];
 }
 
-function sweepStatement(dialect: Dialect, table: string, spec: TableSpec): string {
-  const columns = spec.key.map((name) => ({ name, type: spec.columns[name] ?? "text" }));
-  const [object, key] = [dialect.param(2, "text"), dialect.param(3, "text")];
-  const rows = quotedName(rowsTable(table));
-  const own = `${rows} WHERE _tg_object = ${object}`;
-  const listed = { param: dialect.param(1, "json"), columns, alias: "t", own };
-  return `DELETE FROM ${rows} AS t WHERE t._tg_object = ${object}
-    AND ${holds(table, object, key, dialect.param(4, "integer"))}
-    AND ${dialect.absentFrom(listed)}`;
+/** M6 */
+function lockTemplate(shape: TableShape): string {
+  const [owners, others] = sideTables(shape);
+  return `SELECT 1 FROM ${WRITERS_TABLE} AS w WHERE w.id IN (
+    SELECT o._tg_writer FROM ${others} AS o JOIN ${owners} AS c
+    ON ${same("o", "c", shape.keyColumns)} WHERE c._tg_open) ORDER BY w.id FOR SHARE`;
 }
 
-/** M1: this event is the newest one of the object. */
-function holds(table: string, object: string, key: string, fence: string): string {
-  return `EXISTS (SELECT 1 FROM ${OBJECTS_TABLE} AS g WHERE g.table_name = ${literal(table)}
-    AND g.object = ${object} AND g.record_key = ${key} AND g.fence = ${fence})`;
+/** Inserts or updates rows of the user's table (M5). */
+function insertInto(dialect: Dialect, shape: TableShape, select: string): string {
+  const { target, columns, keyColumns, valueColumns } = shape;
+  const set = valueColumns.map(({ quoted }) => `${quoted} = excluded.${quoted}`).join(", ");
+  const update =
+    valueColumns.length === 0
+      ? "DO NOTHING"
+      : `DO UPDATE SET ${set} WHERE ${dialect.differs("t", "excluded", valueColumns)}`;
+  return `INSERT INTO ${target} AS t (${list(columns)}) ${select}
+    ON CONFLICT (${list(keyColumns)}) ${update}`;
+}
+
+function sideTables({ name }: TableShape): [owners: string, others: string] {
+  return [quotedName(ownersTable(name)), quotedName(othersTable(name))];
 }

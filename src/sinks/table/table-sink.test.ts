@@ -1,20 +1,21 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
-import { sinkParams } from "../../core/sink-write.ts";
+import { runSinkWrites } from "../../core/sink-write.ts";
 import type { TableSinkSpec } from "../../core/table-spec.ts";
 import { epochMs } from "../../core/units.ts";
 import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
 import { databaseAddress } from "./database.ts";
 import { SQLITE } from "./dialect.ts";
-import { layoutSteps } from "./layout.ts";
-import { createPlan } from "./plan.ts";
+import { layoutOf } from "./layout.ts";
+import { createPlans } from "./plan.ts";
+import { sqliteRunner } from "./sqlite-database.ts";
 import { createIdempotentTableSink, createTableSink } from "./table-sink.ts";
 
 const HOSTILE = `x"; DROP TABLE victim; --`;
 
 function specOf(table: string, column: string, database: string | null = null): TableSinkSpec {
   const tables = { [table]: { columns: { [column]: "text", v: "real" }, key: [column] } } as const;
-  return { kind: "tables", tables, database, onRemoved: "delete", onReplaced: "delete" };
+  return { kind: "tables", tables, database, onReplaced: "delete" };
 }
 
 describe("hostile names", () => {
@@ -31,12 +32,18 @@ describe("hostile names", () => {
     const db = new DatabaseSync(":memory:");
     db.exec("CREATE TABLE victim (id TEXT)");
     const spec = specOf(HOSTILE, `${HOSTILE} '`);
-    for (const step of layoutSteps(SQLITE, spec.tables, () => null)) db.exec(step);
+    const { steps, shapes } = layoutOf(SQLITE, spec.tables, () => null);
+    for (const step of steps) db.exec(step);
     const row = { [`${HOSTILE} '`]: "a", v: 1 };
     const object = { bucket: "b'", key: HOSTILE, sequencer: "1", removed: false };
     const origin = { key: asRecordKey("k'"), object, eventTime: epochMs(1) };
-    const writes = createPlan(spec, SQLITE)([{ kind: "upsert", table: HOSTILE, row }], origin);
-    for (const write of writes) db.prepare(write.statement).run(...sinkParams(write, fenceOf(1)));
+    const { plan } = createPlans(spec, SQLITE, shapes);
+    const writes = plan([{ kind: "upsert", table: HOSTILE, row }], origin);
+    runSinkWrites(
+      writes,
+      fenceOf(1),
+      sqliteRunner(({ statement }) => db.prepare(statement)),
+    );
     const view = `"${HOSTILE.replaceAll('"', '""')}"`;
     expect({ ...db.prepare(`SELECT * FROM ${view}`).get() }).toEqual(row);
     expect(db.prepare("SELECT * FROM victim").all()).toEqual([]);

@@ -5,13 +5,16 @@
 //       the same or a higher fence, they produce the same rows. Conditions in the statements reject
 //       a lower fence (M1, M3 of statements.ts).
 
+import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { sinkParams } from "../../core/sink-write.ts";
 import { type TableSinkSpec, tableProblems } from "../../core/table-spec.ts";
-import type { IdempotentSink, TransactionalSink } from "../../ports/sink.ts";
+import type { EpochMs } from "../../core/units.ts";
+import type { IdempotentSink, SinkStore, TransactionalSink } from "../../ports/sink.ts";
 import { type DatabaseAddress, databaseAddress, type SinkDatabase } from "./database.ts";
 import { type Dialect, POSTGRES, SQLITE } from "./dialect.ts";
-import { createPlan } from "./plan.ts";
+import { STAGES_TABLE } from "./names.ts";
+import { createPlans, type TablePlans } from "./plan.ts";
+import { createTableStage, sweepTableStages } from "./stage.ts";
 
 const DIALECTS: Readonly<Record<DatabaseAddress["dialect"], Dialect>> = {
   sqlite: SQLITE,
@@ -21,18 +24,25 @@ const DIALECTS: Readonly<Record<DatabaseAddress["dialect"], Dialect>> = {
 /** Tables in the ledger's database, at the address `database` (A1). */
 export function createTableSink(spec: TableSinkSpec, database: DatabaseAddress): TransactionalSink {
   checkSpec(spec);
+  const dialect = DIALECTS[database.dialect];
+  const plans = createPlanHolder(spec, dialect);
   return {
     mode: "transactional",
     dialect: database.dialect,
     async prepare() {
       const opened = await openDatabase(database);
       try {
-        await opened.prepare(spec.tables);
+        plans.fill(await opened.prepare(spec.tables));
       } finally {
         await opened.close();
       }
     },
-    plan: createPlan(spec, DIALECTS[database.dialect]),
+    plan: (effects, origin) => plans.get().plan(effects, origin),
+    stage: (request, store) => ({
+      mode: "transactional",
+      ...createTableStage(dialect, plans.get(), store, request),
+    }),
+    sweepStages: (store, now) => sweepTableStages(dialect, store, now),
     async close() {},
   };
 }
@@ -46,7 +56,8 @@ export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   const address = databaseAddress(spec.database);
-  const plan = createPlan(spec, DIALECTS[address.dialect]);
+  const dialect = DIALECTS[address.dialect];
+  const plans = createPlanHolder(spec, dialect);
   let opening: Promise<SinkDatabase> | null = null;
   let closed = false;
 
@@ -64,17 +75,30 @@ export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
     }
   }
 
+  const store: SinkStore = {
+    run: async (writes) => (await open()).transact(writes, new AbortController().signal),
+    read: async (write) => (await open()).read(write),
+  };
   return {
     mode: "idempotent",
     async prepare() {
-      await (await open()).prepare(spec.tables);
+      plans.fill(await (await open()).prepare(spec.tables));
     },
     async apply(effects, origin, signal) {
-      const writes = plan(effects, origin).map((write) => {
-        return { statement: write.statement, params: sinkParams(write, origin.fence) };
-      });
-      if (writes.length > 0) await (await open()).transact(writes, signal);
+      const writes = plans.get().plan(effects, origin);
+      if (writes.length > 0) await (await open()).transact(writes, signal, origin.fence);
     },
+    stage(request) {
+      const { merge, ...stage } = createTableStage(dialect, plans.get(), store, request);
+      return {
+        mode: "idempotent",
+        ...stage,
+        async apply(origin, signal) {
+          await (await open()).transact(merge(origin), signal, origin.fence);
+        },
+      };
+    },
+    sweepStages: (now) => sweepTableStages(dialect, store, now),
     async close() {
       closed = true;
       await opening?.then(
@@ -82,6 +106,31 @@ export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
         () => {},
       );
     },
+  };
+}
+
+/** Sweeps a database that may have no stages; returns how many attempts were removed. */
+export async function sweepDatabaseStages(
+  dialect: DatabaseAddress["dialect"],
+  store: SinkStore,
+  now: EpochMs,
+): Promise<number> {
+  const statement =
+    dialect === "sqlite"
+      ? `SELECT 1 FROM sqlite_schema WHERE name = '${STAGES_TABLE}'`
+      : `SELECT 1 WHERE to_regclass('${STAGES_TABLE}') IS NOT NULL`;
+  if ((await store.read({ statement, params: [] })).length === 0) return 0;
+  return await sweepTableStages(DIALECTS[dialect], store, now);
+}
+
+/** The plans exist once the database is prepared: existing tables define their own columns. */
+function createPlanHolder(spec: TableSinkSpec, dialect: Dialect) {
+  let plans: TablePlans | null = null;
+  return {
+    fill(shapes: TablePlans["shapes"]) {
+      plans = createPlans(spec, dialect, shapes);
+    },
+    get: () => present(plans, "the plans of a prepared sink"),
   };
 }
 

@@ -8,19 +8,22 @@ import {
   paginateScan,
 } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
+import { asRecordKey } from "../../ledger/record-state.ts";
 import type { ScopeCounts } from "../../ledger/scope-stats.ts";
 import { compareScopes, noCounts } from "../../ledger/scope-stats.ts";
-import type { Clock } from "../../ports/clock.ts";
+import type { SearchedText } from "../../ledger/search-records.ts";
+import { leapProblems } from "../../ledger/store-time.ts";
 import type { ScopeStats } from "../../ports/ledger.ts";
-import type { LedgerScope } from "../../ports/record.ts";
+import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import type { DynamoItem } from "./faults.ts";
 import { conflictsIn } from "./faults.ts";
-import { parsePk } from "./record-items.ts";
+import { parsePk, recordPk } from "./record-items.ts";
+import type { TableTime } from "./table-time.ts";
 
 export interface DynamoUpkeepParts {
   readonly client: DynamoDBClient;
   readonly table: string;
-  readonly clock: Clock;
+  readonly marks: TableTime;
   guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -60,8 +63,49 @@ async function drop(
   }
 }
 
+/**
+ * Records that have the text in a name of their input. An expression cannot join bucket and key to
+ * a URL, so the text of a URL is taken apart; a few others may be found as well.
+ */
+export async function searchItems(
+  { client, table, marks }: Omit<DynamoUpkeepParts, "guard">,
+  scope: LedgerScope,
+  { url, inJson }: SearchedText,
+  limit: number,
+): Promise<RecordKey[]> {
+  const prefix = recordPk(scope, asRecordKey(""));
+  const [, bucket, name] = /^s3:\/\/([^/]*)(?:\/(.*))?$/s.exec(url) ?? [];
+  const [attribute, part] = name === undefined ? ["bkt", bucket ?? url] : ["obj", name];
+  const pages = paginateScan(
+    { client },
+    {
+      TableName: table,
+      ConsistentRead: true,
+      ProjectionExpression: "pk",
+      FilterExpression:
+        "begins_with(pk, :prefix) AND #exp > :now AND " +
+        "(contains(#part, :part) OR contains(obj, :url) OR contains(inp, :json))",
+      ExpressionAttributeNames: { "#exp": "exp", "#part": attribute },
+      ExpressionAttributeValues: {
+        ":prefix": { S: prefix },
+        ":now": { N: String(marks.time.read().expiry) },
+        ":part": { S: part },
+        ":url": { S: url },
+        ":json": { S: inJson },
+      },
+    },
+  );
+  const keys: RecordKey[] = [];
+  for await (const { Items = [] } of pages) {
+    for (const { pk } of Items) keys.push(asRecordKey((pk?.S ?? "").slice(prefix.length)));
+    if (keys.length >= limit) break;
+  }
+  return keys.slice(0, limit);
+}
+
 export function createDynamoUpkeep(parts: DynamoUpkeepParts) {
-  const { client, table, clock, guard } = parts;
+  const { client, table, marks, guard } = parts;
+  const { time } = marks;
   return {
     check: (): Promise<string[]> =>
       guard(async () => {
@@ -69,18 +113,20 @@ export function createDynamoUpkeep(parts: DynamoUpkeepParts) {
         const { TimeToLiveDescription } = await client.send(command);
         const { TimeToLiveStatus: status, AttributeName: name } = TimeToLiveDescription ?? {};
         const enabled = status === "ENABLED" || status === "ENABLING";
-        if (enabled && name === "ttl") return [];
+        const leaps = leapProblems(time.leap());
+        if (enabled && name === "ttl") return leaps;
         return [
           "Time to live is not enabled on the attribute ttl; expired items stay and cost money.",
+          ...leaps,
         ];
       }),
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {
-        const now = clock.now();
+        const { expiry } = time.read();
         const all = new Map<string, LedgerScope & ScopeCounts>();
         for await (const { pk, st, exp } of scan(parts)) {
           const parsed = parsePk(pk?.S ?? "");
-          if (parsed === null || Number(exp?.N) <= now) continue;
+          if (parsed === null || Number(exp?.N) <= expiry) continue;
           const { scope, kind } = parsed;
           const name = `${scope.pipeline}#${scope.generation}`;
           const counts = all.get(name) ?? { ...scope, ...noCounts() };
@@ -91,14 +137,15 @@ export function createDynamoUpkeep(parts: DynamoUpkeepParts) {
       }),
     purge: (limit: number): Promise<number> =>
       guard(async () => {
-        const now = clock.now();
+        const { expiry } = await marks.readToWrite();
         let purged = 0;
         for await (const item of scan(parts)) {
           if (purged >= limit) break;
-          if (item.exp !== undefined && Number(item.exp.N) <= now && (await drop(parts, item)))
+          if (item.exp !== undefined && Number(item.exp.N) <= expiry && (await drop(parts, item)))
             purged += 1;
         }
         return purged;
       }),
+    leap: () => time.leap(),
   };
 }

@@ -11,62 +11,87 @@ import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { DurationMs } from "../../core/units.ts";
 import { checkRetention, checkScope, rounds } from "../../ledger/batches.ts";
+import { hasRecordsCall } from "../../ledger/has-records.ts";
 import type { RecordItem, RunBatch } from "../../ledger/ledger-calls.ts";
 import { ledgerCalls } from "../../ledger/ledger-calls.ts";
+import { listCall } from "../../ledger/list-records.ts";
 import { noteCalls } from "../../ledger/note-calls.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
 import { decodeEntries } from "../../ledger/record-log.ts";
 import { liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
+import { runCalls } from "../../ledger/runs.ts";
+import { searchCall } from "../../ledger/search-records.ts";
+import { openedOrClosed, type StoreGuard } from "../../ledger/store-guard.ts";
+import { type LedgerTime, onCallersClock, type StoreTimeOptions } from "../../ledger/store-time.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { dynamoLedgerFault } from "./faults.ts";
 import { inParallel } from "./in-parallel.ts";
-import { createDynamoUpkeep } from "./ledger-upkeep.ts";
+import { createDynamoUpkeep, searchItems } from "./ledger-upkeep.ts";
+import { listDynamoRows } from "./list-items.ts";
+import { findLiveKeys } from "./live-keys.ts";
 import { createDynamoNoteStore } from "./note-writes.ts";
 import { type DynamoConnection, openTable } from "./open-table.ts";
 import { fromObjectItem, fromRecordItem, objectPk, recordPk } from "./record-items.ts";
 import type { LedgerTable } from "./record-writes.ts";
 import { getItem, runRecord } from "./record-writes.ts";
-import { checkSchema, migrateDynamoLedger } from "./schema.ts";
+import { createDynamoRunStore } from "./run-items.ts";
+import { createDynamoTable, findSchema, listingOff } from "./schema.ts";
+import { TableTime } from "./table-time.ts";
+import type { StoredVersion } from "./table-version.ts";
 
-export interface DynamoLedgerOptions extends DynamoConnection {
+const CLOCK_KEY = { pk: { S: "meta#clock" } };
+
+export interface DynamoLedgerOptions extends DynamoConnection, StoreTimeOptions {
   readonly table: string;
   readonly retentionMs?: DurationMs;
   /** Whether to create a missing table, which needs the permissions. Default: true. */
   readonly migrate?: boolean;
+  /**
+   * Creates a missing table with the indexes that `listRecords` needs; every write of a record then
+   * costs more. An existing table keeps what it was created with. Default: false.
+   */
+  readonly listing?: boolean;
 }
 
-/** Creates the table or, without `migrate`, checks it. */
-async function prepare(client: DynamoDBClient, options: DynamoLedgerOptions): Promise<void> {
-  const { table, migrate: mayMigrate = true } = options;
-  if (mayMigrate) await migrateDynamoLedger(client, table);
-  else if (!(await checkSchema(client, table))) {
-    const message = `the table ${table} contains no ledger of this version; run \`tidegate ledger init\` first`;
+/** Creates a missing table or, without `migrate`, requires it. */
+async function prepare(
+  client: DynamoDBClient,
+  options: DynamoLedgerOptions,
+): Promise<StoredVersion> {
+  const { table, migrate: mayCreate = true, listing = false } = options;
+  const existing = mayCreate
+    ? await createDynamoTable(client, table, { listing })
+    : await findSchema(client, table);
+  if (existing === null) {
+    const message = `the table ${table} contains no ledger; run \`tidegate ledger init\` first`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
+  if (listing && !existing.listing) throw listingOff(table);
+  return existing;
 }
 
 /** Runs the records of a batch in rounds without shared items (D1). */
 async function runBatch(
   table: LedgerTable,
-  clock: Clock,
+  time: LedgerTime,
   scope: LedgerScope,
   items: readonly RecordItem[],
 ): Promise<RecordResult[]> {
   const results = new Array<RecordResult>(items.length);
   try {
     for (const round of rounds(items)) {
-      const now = clock.now();
+      const instant = time.read();
       await inParallel(round, async (at) => {
         const item = present(items[at], "an item of the round");
-        results[at] = await runRecord(table, scope, item, now);
+        results[at] = await runRecord(table, scope, item, instant);
       });
     }
-    return results;
+    return onCallersClock(results, time);
   } catch (error) {
-    await releaseClaims(table, clock, scope, items, results);
+    await releaseClaims(table, time, scope, items, results);
     throw error;
   }
 }
@@ -74,7 +99,7 @@ async function runBatch(
 /** D3 */
 async function releaseClaims(
   table: LedgerTable,
-  clock: Clock,
+  time: LedgerTime,
   scope: LedgerScope,
   items: readonly RecordItem[],
   results: readonly (RecordResult | undefined)[],
@@ -85,7 +110,7 @@ async function releaseClaims(
     const call = { call: "release", fence: result.fence } as const;
     const release = { ...item, object: null, note: null, call };
     // If the release fails as well, the lease expires.
-    await runRecord(table, scope, release, clock.now()).catch(() => undefined);
+    await runRecord(table, scope, release, time.read()).catch(() => undefined);
   });
 }
 
@@ -94,43 +119,92 @@ export async function createDynamoLedger(
   ports: { readonly clock: Clock; readonly random: Random },
   options: DynamoLedgerOptions,
 ): Promise<Ledger> {
-  const { clock } = ports;
   const { table, retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
+  let listing = false;
   const { client, guard, close } = await openTable(
     { name: "ledger", faultOf: (error) => dynamoLedgerFault(error, table) },
     options,
-    (opened) => prepare(opened, options),
+    async (opened) => {
+      ({ listing } = await prepare(opened, options));
+    },
   );
+  const { acceptClock } = options;
+  const marks = new TableTime(
+    client,
+    { table, key: CLOCK_KEY },
+    { clock: ports.clock, acceptClock },
+  );
+  await openedOrClosed(
+    guard(() => marks.open()),
+    close,
+  );
+  const { time } = marks;
   const instance = ports.random.uuid();
   let writes = 0;
   const nextWrite = () => {
     writes += 1;
     return `${instance}#${writes}`;
   };
-  const ledgerTable: LedgerTable = { client, table, retentionMs, nextWrite };
+  const ledgerTable: LedgerTable = { client, table, retentionMs, listing, nextWrite };
 
-  const run: RunBatch = (scope, items) => guard(() => runBatch(ledgerTable, clock, scope, items));
+  const run: RunBatch = (scope, items) =>
+    guard(async () => {
+      await marks.readToWrite();
+      return await runBatch(ledgerTable, time, scope, items);
+    });
 
   return {
     sinkDialect: null,
+    sinkStore: null,
     ...ledgerCalls(run, { takesWrites: false }),
-    ...noteCalls(createDynamoNoteStore({ table: ledgerTable, clock, guard })),
-    ...createDynamoUpkeep({ client, table, clock, guard }),
+    ...noteCalls(createDynamoNoteStore({ table: ledgerTable, time, guard })),
+    ...createDynamoUpkeep({ client, table, marks, guard }),
+    ...runCalls(
+      createDynamoRunStore({ table: ledgerTable, marks, guard }),
+      () => time.read().expiry,
+    ),
+    ...readCalls(ledgerTable, marks, guard),
+    close,
+  };
+}
+
+/** The calls that only read records and objects. */
+function readCalls(ledgerTable: LedgerTable, marks: TableTime, guard: StoreGuard["guard"]) {
+  const { client, table } = ledgerTable;
+  const { time } = marks;
+  const calls: Pick<
+    Ledger,
+    "show" | "showObject" | "hasRecords" | "searchRecords" | "listRecords"
+  > = {
+    ...listCall(
+      (scope, range) =>
+        guard(async () => {
+          if (!ledgerTable.listing) throw listingOff(table);
+          return await listDynamoRows(ledgerTable, scope, range);
+        }),
+      () => time.read().expiry,
+    ),
+    ...hasRecordsCall((scope, keys) =>
+      guard(() => findLiveKeys(ledgerTable, scope, keys, time.read().expiry)),
+    ),
+    ...searchCall((scope, text, limit) =>
+      guard(() => searchItems({ client, table, marks }, scope, text, limit)),
+    ),
     show: (scope, key) =>
       guard(async () => {
         checkScope(scope);
         const stored = fromRecordItem(await getItem(ledgerTable, recordPk(scope, key)));
-        const record = liveRecord(stored.record, clock.now());
-        if (record.kind === "absent") return undefined;
-        return { key, record, entries: decodeEntries(stored.log) };
+        const record = liveRecord(stored.record, time.read().expiry);
+        if (record.kind === "absent" || stored.input === null) return undefined;
+        return { key, record, input: stored.input, entries: decodeEntries(stored.log) };
       }),
     showObject: (scope, bucket, key) =>
       guard(async () => {
         checkScope(scope);
         const item = await getItem(ledgerTable, objectPk(scope, { bucket, key }));
-        return liveObject(fromObjectItem(item).object, clock.now()) ?? undefined;
+        return liveObject(fromObjectItem(item).object, time.read().expiry) ?? undefined;
       }),
-    close,
   };
+  return calls;
 }

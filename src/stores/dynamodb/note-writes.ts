@@ -9,7 +9,6 @@
 //       themselves, consistently.
 
 import {
-  BatchGetItemCommand,
   DeleteItemCommand,
   PutItemCommand,
   paginateQuery,
@@ -17,35 +16,32 @@ import {
   type UpdateItemCommandInput,
 } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
-import { TidegateError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
-import { addMs } from "../../core/units.ts";
 import type { NoteStore } from "../../ledger/note-calls.ts";
-import { liveNote, mergeNote, type StoredNote } from "../../ledger/notes.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { liveNote, mergeNote, noteExpiry, type StoredNote } from "../../ledger/notes.ts";
+import type { LedgerInstant, LedgerTime } from "../../ledger/store-time.ts";
 import type { NoteInput, NoteKind, NotePage } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { type ContendedWrite, untilWritten, WRITE_LOST } from "./contention.ts";
 import { conflictsIn, type DynamoItem } from "./faults.ts";
+import { BATCH_GET_MAX, getItems } from "./get-items.ts";
 import { inParallel } from "./in-parallel.ts";
-import { NOTE_INDEX } from "./migrations/0002-notes.ts";
+import { NOTE_INDEX } from "./ledger-table.ts";
 import { fromNoteItem, notePartition, notePk, toNoteItem } from "./note-items.ts";
 import { ttlOf } from "./record-items.ts";
 import { getItem, type LedgerTable, putIf } from "./record-writes.ts";
 
 const CONTENDED: ContendedWrite = {
   what: "note",
-  unavailable: "TG_LEDGER_UNAVAILABLE",
+  unavailable: "TG_LEDGER_BUSY",
   triesMax: 32,
 };
 const WRITTEN = { kind: "done", value: undefined } as const;
-/** The limit of DynamoDB. */
-const BATCH_GET_MAX = 100;
 
 interface Adding {
   readonly scope: LedgerScope;
   readonly note: NoteInput;
-  readonly now: EpochMs;
+  readonly instant: LedgerInstant;
   readonly by: string;
 }
 
@@ -71,12 +67,12 @@ async function sendAddition(
   adding: Adding,
   existing: DynamoItem | undefined,
 ): Promise<void> {
-  const { scope, note, now, by } = adding;
+  const { scope, note, instant, by } = adding;
   const { note: stored, by: previous } = fromNoteItem(note.kind, existing);
-  const live = liveNote(stored, now);
+  const live = liveNote(stored, instant.expiry);
   if (stored !== null && live === null) {
     const { retentionMs } = table;
-    const fresh = mergeNote(null, note, { now, retentionMs });
+    const fresh = mergeNote(null, note, { ...instant, retentionMs });
     const row = toNoteItem(scope, fresh, by);
     await table.client.send(new PutItemCommand(putIf(table, row, previous)));
     return;
@@ -87,12 +83,12 @@ async function sendAddition(
 
 function additionOf(
   { table, retentionMs }: LedgerTable,
-  { scope, note, now, by }: Adding,
+  { scope, note, instant, by }: Adding,
   replaces: boolean,
 ): UpdateItemCommandInput {
   const { kind, name, at, count, body } = note;
-  const expiresAt = addMs(now, retentionMs);
-  const live = "exp > :now AND #by <> :by AND nat";
+  const expiresAt = noteExpiry(kind, { now: instant.now, retentionMs });
+  const live = "exp > :expiry AND #by <> :by AND nat";
   return {
     TableName: table,
     Key: { pk: { S: notePk(scope, kind, name) } },
@@ -103,7 +99,7 @@ function additionOf(
       ${replaces ? ", np = :np, nm = :nm, nat = :at, txt = :txt" : ""} ADD cnt :cnt`,
     ExpressionAttributeNames: { "#ttl": "ttl", "#by": "by" },
     ExpressionAttributeValues: {
-      ":now": { N: String(now) },
+      ":expiry": { N: String(instant.expiry) },
       ":at": { N: String(at) },
       ":exp": { N: String(expiresAt) },
       ":ttl": ttlOf(expiresAt),
@@ -132,33 +128,12 @@ async function removeNote({ client, table }: LedgerTable, pk: string): Promise<v
   });
 }
 
-/** The items of these keys, by key; missing items are omitted. */
-async function getItems(
-  { client, table }: LedgerTable,
-  pks: readonly string[],
-): Promise<Map<string, DynamoItem>> {
-  const items = new Map<string, DynamoItem>();
-  let unread: DynamoItem[] = pks.map((pk) => ({ pk: { S: pk } }));
-  // Every response has at least one item, or the SDK waited and threw an error.
-  for (let tries = 0; unread.length > 0 && tries < BATCH_GET_MAX; tries += 1) {
-    const RequestItems = { [table]: { Keys: unread, ConsistentRead: true } };
-    const { Responses, UnprocessedKeys } = await client.send(
-      new BatchGetItemCommand({ RequestItems }),
-    );
-    for (const item of Responses?.[table] ?? []) items.set(item.pk?.S ?? "", item);
-    unread = UnprocessedKeys?.[table]?.Keys ?? [];
-  }
-  if (unread.length === 0) return items;
-  const message = `the table ${table} returned no answer for ${unread.length} notes`;
-  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
-}
-
 async function listNotes(
   table: LedgerTable,
-  wanted: { readonly scope: LedgerScope; readonly kind: NoteKind; readonly now: EpochMs },
+  wanted: { readonly scope: LedgerScope; readonly kind: NoteKind; readonly expiry: EpochMs },
   { after, limit }: NotePage,
 ): Promise<StoredNote[]> {
-  const { scope, kind, now } = wanted;
+  const { scope, kind, expiry } = wanted;
   const notes: StoredNote[] = [];
   const pages = paginateQuery(
     { client: table.client, pageSize: Math.min(limit, BATCH_GET_MAX) },
@@ -176,7 +151,7 @@ async function listNotes(
     const pks = Items.map(({ pk }) => present(pk?.S, "the key of a note"));
     const items = await getItems(table, pks); // O3
     for (const pk of pks) {
-      const live = liveNote(fromNoteItem(kind, items.get(pk)).note, now);
+      const live = liveNote(fromNoteItem(kind, items.get(pk)).note, expiry);
       if (live !== null) notes.push(live);
       if (notes.length === limit) return notes;
     }
@@ -186,26 +161,26 @@ async function listNotes(
 
 export interface DynamoNoteParts {
   readonly table: LedgerTable;
-  readonly clock: Clock;
+  readonly time: LedgerTime;
   guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function createDynamoNoteStore({ table, clock, guard }: DynamoNoteParts): NoteStore {
+export function createDynamoNoteStore({ table, time, guard }: DynamoNoteParts): NoteStore {
   return {
     add: (scope, notes) =>
       guard(async () => {
-        const now = clock.now();
+        const instant = time.read();
         await inParallel(notes, (note) =>
-          addNote(table, { scope, note, now, by: table.nextWrite() }),
+          addNote(table, { scope, note, instant, by: table.nextWrite() }),
         );
       }),
     find: (scope, kind, name) =>
       guard(async () => {
         const item = await getItem(table, notePk(scope, kind, name));
-        return liveNote(fromNoteItem(kind, item).note, clock.now());
+        return liveNote(fromNoteItem(kind, item).note, time.read().expiry);
       }),
     list: (scope, kind, page) =>
-      guard(() => listNotes(table, { scope, kind, now: clock.now() }, page)),
+      guard(() => listNotes(table, { scope, kind, expiry: time.read().expiry }, page)),
     remove: (scope, kind, names) =>
       guard(() => inParallel(names, (name) => removeNote(table, notePk(scope, kind, name)))),
   };

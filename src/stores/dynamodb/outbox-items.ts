@@ -5,6 +5,7 @@
 //   I3. A version is the id of its write. A write that the SDK repeats after a lost response finds
 //       its own version and knows that it succeeded, even if DynamoDB no longer knows the
 //       transaction's token.
+//   I4. DynamoDB deletes expired items by their `ttl`: a row and its entry in a list alike.
 
 import type { DynamoDBClient, TransactWriteItem } from "@aws-sdk/client-dynamodb";
 import {
@@ -18,6 +19,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { DYNAMODB_ITEM_BYTES_MAX } from "../../core/limits.ts";
 import type { OutboxRow } from "../../ports/outbox.ts";
 import { conflictsIn, type DynamoItem } from "./faults.ts";
+import { ttlOf } from "./record-items.ts";
 
 export interface OutboxTable {
   readonly client: DynamoDBClient;
@@ -65,7 +67,7 @@ function toItem(table: OutboxTable, target: string, row: OutboxRow): DynamoItem 
   const item: DynamoItem = { ...rowKey(target, row.key), row: { S: text } };
   item.version = { S: table.nextWrite() };
   item.state = { S: row.state };
-  if (row.expiresAt !== null) item.expires = { N: String(row.expiresAt) };
+  if (row.expiresAt !== null) item.ttl = ttlOf(row.expiresAt);
   return item;
 }
 
@@ -158,7 +160,8 @@ function listChanges(
     changes.push({ Delete: { TableName, Key: listKey(from, target, before.seq) } });
   }
   if (to !== null && after !== null) {
-    const Item = { ...listKey(to, target, after.seq), key: { S: after.key } };
+    const Item: DynamoItem = { ...listKey(to, target, after.seq), key: { S: after.key } };
+    if (after.expiresAt !== null) Item.ttl = ttlOf(after.expiresAt); // I4
     const ConditionExpression = "attribute_not_exists(pk)"; // A seq belongs to one row.
     changes.push({ Put: { TableName, Item, ConditionExpression } });
   }

@@ -1,13 +1,14 @@
-// Outbox schema: creates the outbox's table.
+// Outbox schema: creates the outbox's table, whose expired items DynamoDB deletes by their `ttl`.
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
-import { dynamoOutbox0001 } from "./migrations/0001-outbox.ts";
+import { outboxTable } from "./outbox-table.ts";
+import { enableExpiry } from "./schema.ts";
 import { makeTable, type Part, readVersion, writeVersion } from "./table-version.ts";
 
 const OUTBOX: Part = {
   name: "outbox",
-  version: 1,
+  version: 2,
   metaKey: { pk: { S: "meta#outbox" }, sk: { S: "meta" } },
 };
 const TABLE_NAME = /^[A-Za-z0-9_.-]{3,255}$/;
@@ -17,7 +18,8 @@ export async function migrateOutbox(client: DynamoDBClient, table: string): Prom
   if (!TABLE_NAME.test(table)) {
     throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(table)} is not a table name`);
   }
-  if ((await readVersion(client, table, OUTBOX)) === OUTBOX.version) return;
-  await makeTable(client, dynamoOutbox0001(table));
+  if ((await readVersion(client, table, OUTBOX)) !== null) return;
+  await makeTable(client, outboxTable(table));
+  await enableExpiry(client, table);
   await writeVersion(client, table, OUTBOX);
 }

@@ -9,21 +9,26 @@
 
 import { retryBounded } from "../../core/bounded-retry.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
-import { type ChangeRows, outboxChanges } from "../../ledger/outbox-calls.ts";
-import { createOutboxTaking, type OutboxTaking } from "../../ledger/outbox-lease.ts";
-import { stepRegister } from "../../ledger/outbox-transitions.ts";
+import { batchCalls } from "../../ledger/outbox/batch-calls.ts";
+import { type ChangeRows, outboxChanges } from "../../ledger/outbox/outbox-calls.ts";
+import { createOutboxTaking, type OutboxTaking } from "../../ledger/outbox/outbox-lease.ts";
+import { stepRegister } from "../../ledger/outbox/outbox-transitions.ts";
 import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
+import { openedOrClosed } from "../../ledger/store-guard.ts";
+import { onCallersClock, type StoreTimeOptions } from "../../ledger/store-time.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Outbox, OutboxLease, OutboxRow, RegisterResult } from "../../ports/outbox.ts";
 import type { Random } from "../../ports/random.ts";
+import { createDynamoBatchRows } from "./batch-items.ts";
 import { type ContendedWrite, untilWritten, WRITE_LOST } from "./contention.ts";
 import { dynamoOutboxFault } from "./faults.ts";
 import { type DynamoConnection, openTable } from "./open-table.ts";
 import { type OutboxTable, readList, readRow, replaceRow } from "./outbox-items.ts";
 import { migrateOutbox } from "./outbox-schema.ts";
 import { createOutboxUpkeep } from "./outbox-upkeep.ts";
+import { TableTime } from "./table-time.ts";
 
-export interface DynamoOutboxOptions extends DynamoConnection {
+export interface DynamoOutboxOptions extends DynamoConnection, StoreTimeOptions {
   /** A table used only by the outbox; created if it is missing. */
   readonly table: string;
   readonly retentionMs?: DurationMs;
@@ -34,6 +39,7 @@ const CONTENDED: ContendedWrite = {
   unavailable: "TG_OUTBOX_UNAVAILABLE",
   triesMax: 32,
 };
+const CLOCK_KEY = { pk: { S: "meta#clock" }, sk: { S: "meta" } };
 const PAGE_ROWS = 100;
 /** Registrations per millisecond before seqs run ahead of the clock. */
 const SEQ_PER_MS = 4_096;
@@ -43,15 +49,24 @@ export async function createDynamoOutbox(
   ports: { readonly clock: Clock; readonly random: Random },
   options: DynamoOutboxOptions,
 ): Promise<Outbox> {
-  const { clock } = ports;
-  const { table, retentionMs = RETENTION_MS_DEFAULT, ...connection } = options;
+  const { table, retentionMs = RETENTION_MS_DEFAULT, acceptClock, ...connection } = options;
   const { client, guard, close } = await openTable(
     { name: "outbox", faultOf: (error) => dynamoOutboxFault(error, table) },
     connection,
     (opened) => migrateOutbox(opened, table),
   );
+  const marks = new TableTime(
+    client,
+    { table, key: CLOCK_KEY },
+    { clock: ports.clock, acceptClock },
+  );
+  await openedOrClosed(
+    guard(() => marks.open()),
+    close,
+  );
+  const { time } = marks;
   const outboxTable: OutboxTable = { client, table, nextWrite: () => ports.random.uuid() };
-  const nextSeq = createSequence(clock, ports.random);
+  const nextSeq = createSequence(time.now, ports.random);
   const change: ChangeRows = (target, keys, transition) =>
     guard(async () => {
       const decisions = keys.map((key) =>
@@ -68,20 +83,24 @@ export async function createDynamoOutbox(
     register: (target, entries, lease) =>
       guard(async () => {
         const results: RegisterResult[] = [];
-        const now = clock.now();
+        const at = await marks.readToWrite();
         for (const entry of entries) {
           const decide = (row: OutboxRow | undefined, nth: number) =>
-            stepRegister(row, entry, lease, { now, seq: nextSeq(nth) });
+            stepRegister(row, entry, lease, { ...at, seq: nextSeq(nth) });
           results.push(await decideRow(outboxTable, target, entry.key, decide));
         }
-        return results;
+        return onCallersClock(results, time);
       }),
     take: (target, limit, lease) =>
-      guard(() => takeRows(outboxTable, { target, limit, lease, now: clock.now() })),
-    ...outboxChanges(change, clock.now, retentionMs),
-    unsettled: (target, page) => guard(() => unsettledRows(outboxTable, target, page)),
+      guard(async () => {
+        const { now } = await marks.readToWrite();
+        return await takeRows(outboxTable, { target, limit, lease, now });
+      }),
+    ...outboxChanges(change, time.now, retentionMs),
+    sentNotDone: (target, page) => guard(() => unsettledRows(outboxTable, target, page)),
     find: (target, key) => guard(async () => (await readRow(outboxTable, target, key)).row),
-    ...createOutboxUpkeep({ outbox: outboxTable, clock, guard }),
+    ...batchCalls(createDynamoBatchRows({ client, table, marks, guard }), retentionMs),
+    ...createOutboxUpkeep({ outbox: outboxTable, marks, guard }),
     close,
   };
 }
@@ -90,11 +109,11 @@ export async function createDynamoOutbox(
  * Draws seqs that only grow. A retry skips a random number, so that two writers do not stay in
  * step.
  */
-function createSequence(clock: Clock, random: Random): (nth: number) => number {
+function createSequence(now: () => EpochMs, random: Random): (nth: number) => number {
   let last = 0;
   return (nth) => {
     const leap = nth === 1 ? 1 : 1 + random.below(SEQ_PER_MS);
-    last = Math.max(last + leap, clock.now() * SEQ_PER_MS); // D2
+    last = Math.max(last + leap, now() * SEQ_PER_MS); // D2
     return last;
   };
 }

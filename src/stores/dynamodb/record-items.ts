@@ -9,10 +9,12 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
 import { epochMs } from "../../core/units.ts";
 import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
+import { fromInputColumns, toInputColumns } from "../../ledger/record-input.ts";
 import { ABSENT, asRecordKey } from "../../ledger/record-state.ts";
 import type {
   LedgerScope,
   ObjectState,
+  RecordInput,
   RecordKey,
   RecordState,
   StoredRecord,
@@ -21,6 +23,8 @@ import type { DynamoItem } from "./faults.ts";
 
 export interface RecordItemState {
   readonly record: RecordState;
+  /** Null if the item is missing. */
+  readonly input: RecordInput | null;
   readonly log: string;
   /** Id of the write that produced the item; null if the item is missing. */
   readonly by: string | null;
@@ -58,13 +62,20 @@ export function ttlOf(expiresAt: number): AttributeValue {
   return number(Math.ceil(expiresAt / 1_000));
 }
 
+/** A record as it is saved. */
+export interface SavedRecord {
+  readonly record: StoredRecord;
+  readonly input: RecordInput;
+  readonly log: string;
+}
+
 export function toRecordItem(
   pk: string,
-  record: StoredRecord,
-  log: string,
+  { record, input, log }: SavedRecord,
   by: string,
 ): DynamoItem {
   const row = toColumns(record);
+  const from = toInputColumns(input);
   const item: DynamoItem = {
     pk: text(pk),
     by: text(by),
@@ -77,7 +88,11 @@ export function toRecordItem(
     ttl: ttlOf(row.expiresAt),
     lease: number(row.leaseUntil),
     log: { L: [text(log)] },
+    evt: number(from.eventTime),
+    inp: text(from.input),
   };
+  if (from.bucket !== null) item.bkt = text(from.bucket);
+  if (from.objectKey !== null) item.obj = text(from.objectKey);
   if (row.owner !== null) item.owner = text(row.owner);
   if (row.digest !== null) item.dig = text(row.digest);
   if (row.detail !== null) item.det = text(row.detail);
@@ -93,7 +108,7 @@ const numberIn = (item: DynamoItem, name: string): number =>
   Number(present(item[name]?.N, `the number ${name} of an item`));
 
 export function fromRecordItem(item: DynamoItem | undefined): RecordItemState {
-  if (item === undefined) return { record: ABSENT, log: "", by: null };
+  if (item === undefined) return { record: ABSENT, input: null, log: "", by: null };
   const record = fromColumns({
     state: present(item.st?.S, "the state of a record"),
     fence: numberIn(item, "fence"),
@@ -107,7 +122,13 @@ export function fromRecordItem(item: DynamoItem | undefined): RecordItemState {
     detail: item.det?.S ?? null,
   });
   const log = (item.log?.L ?? []).map((part) => part.S ?? "").join("");
-  return { record, log, by: writeOf(item) };
+  const input = fromInputColumns({
+    eventTime: numberIn(item, "evt"),
+    bucket: item.bkt?.S ?? null,
+    objectKey: item.obj?.S ?? null,
+    input: present(item.inp?.S, "the input of a record"),
+  });
+  return { record, input, log, by: writeOf(item) };
 }
 
 export function toObjectItem(pk: string, object: ObjectState, by: string): DynamoItem {

@@ -21,7 +21,7 @@ import {
   TransactWriteItemsCommand,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
-import type { DurationMs, EpochMs } from "../../core/units.ts";
+import type { DurationMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
 import { fastCommit } from "../../ledger/fast-commit.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
@@ -31,11 +31,13 @@ import { stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
 import type { Transition } from "../../ledger/record-transitions.ts";
+import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { type ContendedWrite, untilWritten, WRITE_LOST } from "./contention.ts";
 import type { DynamoItem } from "./faults.ts";
 import { conflictsIn } from "./faults.ts";
+import { listAttributes, timeSort } from "./list-items.ts";
 import { fromNoteItem, notePk, toNoteItem } from "./note-items.ts";
 import {
   fromObjectItem,
@@ -49,7 +51,7 @@ import {
 
 const CONTENDED: ContendedWrite = {
   what: "record",
-  unavailable: "TG_LEDGER_UNAVAILABLE",
+  unavailable: "TG_LEDGER_BUSY",
   triesMax: 16,
 };
 
@@ -57,6 +59,8 @@ export interface LedgerTable {
   readonly client: DynamoDBClient;
   readonly table: string;
   readonly retentionMs: DurationMs;
+  /** Whether the table keeps lists (M2 of schema.ts). */
+  readonly listing: boolean;
   /** A write id that no other write has (I2). */
   nextWrite(): string;
 }
@@ -97,16 +101,16 @@ export async function runRecord(
   table: LedgerTable,
   scope: LedgerScope,
   item: RecordItem,
-  now: EpochMs,
+  at: LedgerInstant,
 ): Promise<RecordResult> {
   const read: ReadItems = {};
   const { call } = item;
-  const done = await commitClaim(table, scope, item, now, read);
+  const done = await commitClaim(table, scope, item, at, read);
   if (done !== null) return done;
   // A new record is most likely absent: the put itself will show (W1).
   if (call.call === "claim" || call.call === "commit-direct") read.record = { item: undefined };
   return await untilWritten(CONTENDED, async () => {
-    const result = await tryRecord(table, scope, item, now, read);
+    const result = await tryRecord(table, scope, item, at, read);
     return result === "lost" ? WRITE_LOST : { kind: "done", value: result };
   });
 }
@@ -115,7 +119,7 @@ async function tryRecord(
   table: LedgerTable,
   scope: LedgerScope,
   item: RecordItem,
-  now: EpochMs,
+  at: LedgerInstant,
   read: ReadItems,
 ): Promise<RecordResult | "lost"> {
   const { key, object: ref, note, call } = item;
@@ -123,7 +127,7 @@ async function tryRecord(
   const objectKey = ref === null ? null : objectPk(scope, ref);
   if (read.record === undefined) rememberRecord(read, await getItem(table, pk));
   if (objectKey !== null) read.object ??= { item: await getItem(table, objectKey) };
-  const { record, log, by: previous } = fromRecordItem(read.record?.item);
+  const { record, input: storedInput, log, by: previous } = fromRecordItem(read.record?.item);
   const stored = fromObjectItem(read.object?.item);
   const { lastWrite } = read;
   const isOurs =
@@ -131,8 +135,8 @@ async function tryRecord(
   if (isOurs) return lastWrite.result; // W6
   const { retentionMs } = table;
   const sequencer = ref?.sequencer ?? null;
-  const input = { key, record, object: stored.object, sequencer, now, retentionMs };
-  const step = stepCall(input, call);
+  const { object } = stored;
+  const step = stepCall({ key, record, storedInput, object, sequencer, ...at, retentionMs }, call);
   const agrees = ref === null || call.call === "commit" || sameItem(read.objectBefore, read.object);
   if (step.record === null && !agrees) {
     // No put follows that would prove the record, read or guessed: read it (W5).
@@ -144,10 +148,12 @@ async function tryRecord(
   }
   const by = table.nextWrite();
   const puts: Put[] = [];
-  if (step.record !== null) {
-    const grown = grownLog({ record, log }, step.entries, now);
-    puts.push(putIf(table, toRecordItem(pk, step.record, grown, by), previous));
-    if (note !== null) puts.push(await notePut(table, scope, note, { now, by, read }));
+  if (step.record !== null && step.input !== null) {
+    const grown = grownLog({ record, log }, step.entries, at.expiry);
+    const saved = { record: step.record, input: step.input, log: grown };
+    const lists = table.listing ? listAttributes(scope, key, saved) : {};
+    puts.push(putIf(table, { ...toRecordItem(pk, saved, by), ...lists }, previous));
+    if (note !== null) puts.push(await notePut(table, scope, note, { at, by, read }));
   }
   if (step.object !== null && objectKey !== null) {
     puts.push(putIf(table, toObjectItem(objectKey, step.object, by), stored.by));
@@ -160,13 +166,13 @@ async function notePut(
   table: LedgerTable,
   scope: LedgerScope,
   note: NoteInput,
-  { now, by, read }: { readonly now: EpochMs; readonly by: string; readonly read: ReadItems },
+  { at, by, read }: { readonly at: LedgerInstant; readonly by: string; readonly read: ReadItems },
 ): Promise<Put> {
   const { kind, name } = note;
   read.note ??= { item: await getItem(table, notePk(scope, kind, name)) };
   const { note: stored, by: previous } = fromNoteItem(kind, read.note.item);
   const { retentionMs } = table;
-  const merged = mergeNote(stored, note, { now, retentionMs });
+  const merged = mergeNote(stored, note, { ...at, retentionMs });
   return putIf(table, toNoteItem(scope, merged, by), previous);
 }
 
@@ -229,28 +235,29 @@ async function commitClaim(
   table: LedgerTable,
   scope: LedgerScope,
   item: RecordItem,
-  now: EpochMs,
+  at: LedgerInstant,
   read: ReadItems,
 ): Promise<RecordResult | null> {
-  const commit = fastCommit(item, now);
+  const commit = fastCommit(item, at.now);
   if (commit === null) return null;
   const { key, fence, digest, detail, added } = commit;
   const by = table.nextWrite();
-  const expiresAt = addMs(now, table.retentionMs);
+  const expiresAt = addMs(at.now, table.retentionMs);
   const command = new UpdateItemCommand({
     TableName: table.table,
     Key: { pk: { S: recordPk(scope, key) } },
-    ConditionExpression: "st = :claimed AND fence = :fence AND exp > :now",
+    ConditionExpression: "st = :claimed AND fence = :fence AND exp > :expiry",
     UpdateExpression: `SET st = :committed, chg = :now, exp = :exp, #ttl = :ttl, lease = :zero,
       dig = :dig, #log = list_append(#log, :added), #by = :by
-      ${detail === null ? "" : ", det = :det"}
+      ${detail === null ? "" : ", det = :det"} ${table.listing ? ", lco = :lco" : ""}
       REMOVE #owner`,
     ExpressionAttributeNames: { "#ttl": "ttl", "#by": "by", "#owner": "owner", "#log": "log" },
     ExpressionAttributeValues: {
       ":claimed": { S: "claimed" },
       ":committed": { S: "committed" },
       ":fence": { N: String(fence) },
-      ":now": { N: String(now) },
+      ":now": { N: String(at.now) },
+      ":expiry": { N: String(at.expiry) },
       ":exp": { N: String(expiresAt) },
       ":ttl": ttlOf(expiresAt),
       ":zero": { N: "0" },
@@ -258,6 +265,7 @@ async function commitClaim(
       ":added": { L: [{ S: added }] },
       ":by": { S: by },
       ...(detail === null ? {} : { ":det": { S: detail } }),
+      ...(table.listing ? { ":lco": { S: timeSort({ at: at.now, key }) } } : {}),
     },
     ReturnValuesOnConditionCheckFailure: "ALL_OLD",
   });
@@ -270,8 +278,8 @@ async function commitClaim(
     // The transition rejects this commit without writing, so an absent item is final as well.
     if (conflict.returned && conflict.item === undefined) {
       const { retentionMs } = table;
-      const input = { key, record: ABSENT, object: null, sequencer: null, now, retentionMs };
-      return stepCall(input, item.call).result;
+      const absent = { key, record: ABSENT, storedInput: null, object: null, sequencer: null };
+      return stepCall({ ...absent, ...at, retentionMs }, item.call).result;
     }
     if (conflict.returned) rememberRecord(read, conflict.item);
     return null;

@@ -1,84 +1,65 @@
-// Schema: creates the ledger's table and its index.
+// Schema: creates the ledger's table.
 //   M1. DynamoDB's time to live only frees space, and expired items may stay readable for days.
 //       Every condition therefore checks `exp` itself.
+//   M2. Whether the table keeps lists is decided when it is created and stored with its version.
+//       Every writer follows it, whatever its own options say.
 
-import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
+import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
   DescribeTableCommand,
   DescribeTimeToLiveCommand,
-  UpdateTableCommand,
   UpdateTimeToLiveCommand,
 } from "@aws-sdk/client-dynamodb";
 import { TidegateError } from "../../core/errors.ts";
 import { nameOf } from "./faults.ts";
-import { dynamoLedger0001 } from "./migrations/0001-ledger.ts";
+import { LIST_INDEXES, ledgerTable } from "./ledger-table.ts";
 import {
-  dynamoLedger0002,
-  NOTE_INDEX,
-  noteAttributes,
-  noteIndex,
-} from "./migrations/0002-notes.ts";
-import { makeTable, type Part, readVersion, writeVersion } from "./table-version.ts";
+  makeTable,
+  type Part,
+  readVersion,
+  type StoredVersion,
+  writeVersion,
+} from "./table-version.ts";
 
-export const LEDGER: Part = { name: "ledger", version: 2, metaKey: { pk: { S: "meta#ledger" } } };
-/** DynamoDB takes minutes to build an index over a table with many items. */
-const INDEX_PAUSE_MS = 1_000;
-const INDEX_PAUSES_MAX = 900;
+export const LEDGER: Part = { name: "ledger", version: 3, metaKey: { pk: { S: "meta#ledger" } } };
 
-/** Whether the table has this version; throws if it has a newer one. */
-export async function checkSchema(client: DynamoDBClient, table: string): Promise<boolean> {
-  return (await readVersion(client, table, LEDGER)) === LEDGER.version;
+/** The ledger of a table, or null if it has none; throws if it has another version. */
+export async function findSchema(
+  client: DynamoDBClient,
+  table: string,
+): Promise<StoredVersion | null> {
+  return await readVersion(client, table, LEDGER);
 }
 
 /** Creates what is missing; safe when several processes start at once. */
-export async function migrateDynamoLedger(client: DynamoDBClient, table: string): Promise<void> {
-  const version = await readVersion(client, table, LEDGER);
-  if (version === LEDGER.version) return;
-  if (version === 0) await makeTable(client, wholeTable(table));
-  await makeIndex(client, table);
+export async function createDynamoTable(
+  client: DynamoDBClient,
+  table: string,
+  wanted: { readonly listing: boolean },
+): Promise<StoredVersion> {
+  const existing = await findSchema(client, table);
+  if (existing !== null) return existing;
+  await makeTable(client, ledgerTable(table, wanted));
   await enableExpiry(client, table);
-  await writeVersion(client, table, LEDGER);
+  const listing = await hasLists(client, table); // M2: another process may have created it.
+  await writeVersion(client, table, LEDGER, { listing });
+  return { listing };
 }
 
-/** A new table gets the index of the second migration immediately, which saves waiting for it. */
-function wholeTable(table: string): CreateTableCommandInput {
-  const { AttributeDefinitions = [], ...first } = dynamoLedger0001(table);
-  return {
-    ...first,
-    AttributeDefinitions: [...AttributeDefinitions, ...noteAttributes],
-    GlobalSecondaryIndexes: [noteIndex],
-  };
+/** The error for a list of a table without lists. */
+export function listingOff(table: string): TidegateError {
+  const message = `the table ${table} was created without lists; it cannot list records`;
+  return new TidegateError("TG_LISTING_OFF", message);
 }
 
-async function indexStatus(client: DynamoDBClient, table: string): Promise<string> {
+async function hasLists(client: DynamoDBClient, table: string): Promise<boolean> {
   const { Table } = await client.send(new DescribeTableCommand({ TableName: table }));
-  const index = Table?.GlobalSecondaryIndexes?.find(({ IndexName }) => IndexName === NOTE_INDEX);
-  return index === undefined ? "absent" : (index.IndexStatus ?? "unknown");
+  const names = Table?.GlobalSecondaryIndexes?.map(({ IndexName }) => IndexName) ?? [];
+  return names.includes(LIST_INDEXES["event-time"]);
 }
 
-/** Upgrades a table from version 1 to 2; the ledger can be used in the meantime. */
-async function makeIndex(client: DynamoDBClient, table: string): Promise<void> {
-  for (let pauses = 0; pauses < INDEX_PAUSES_MAX; pauses += 1) {
-    const status = await indexStatus(client, table);
-    if (status === "ACTIVE") return;
-    if (status === "absent") await requestIndex(client, table);
-    await new Promise((resolve) => setTimeout(resolve, INDEX_PAUSE_MS));
-  }
-  const message = `the index ${NOTE_INDEX} of the table ${table} is still being built`;
-  throw new TidegateError("TG_LEDGER_UNAVAILABLE", message);
-}
-
-async function requestIndex(client: DynamoDBClient, table: string): Promise<void> {
-  try {
-    await client.send(new UpdateTableCommand(dynamoLedger0002(table)));
-  } catch (error) {
-    // Another change of the table is in progress, perhaps the same index from another process.
-    if (nameOf(error) === "ResourceInUseException") return;
-    if ((await indexStatus(client, table)) === "absent") throw error;
-  }
-}
-
-async function enableExpiry(client: DynamoDBClient, table: string): Promise<void> {
+/** Switches on the deletion of expired items, by their attribute `ttl`. */
+export async function enableExpiry(client: DynamoDBClient, table: string): Promise<void> {
   const { TimeToLiveDescription } = await client.send(
     new DescribeTimeToLiveCommand({ TableName: table }),
   );

@@ -1,5 +1,6 @@
 // Table version: the version of the ledger or outbox in a table, stored in one of its items.
-//   V1. A table of a newer version is rejected with TG_STORE_NEWER and left unchanged.
+//   V1. Nothing is migrated: a table of another version, older or newer, is rejected and left
+//       unchanged.
 
 import type { CreateTableCommandInput, DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import {
@@ -8,12 +9,12 @@ import {
   PutItemCommand,
   waitUntilTableExists,
 } from "@aws-sdk/client-dynamodb";
-import { TidegateError } from "../../core/errors.ts";
+import { otherVersion } from "../../ledger/schema-version.ts";
 import { type DynamoItem, nameOf } from "./faults.ts";
 
 export interface Part {
   readonly name: "ledger" | "outbox";
-  /** The newest supported version. */
+  /** The supported version. */
   readonly version: number;
   /** The key of the item with the table's version. */
   readonly metaKey: DynamoItem;
@@ -21,32 +22,38 @@ export interface Part {
 
 const TABLE_WAIT_S = 120;
 
-/** The version of a part in this table; 0 if table or part is missing (V1). */
+/** What is stored with the version. */
+export interface StoredVersion {
+  /** Whether the table was created for listing. */
+  readonly listing: boolean;
+}
+
+/** The part in this table; null if table or part is missing (V1). */
 export async function readVersion(
   client: DynamoDBClient,
   TableName: string,
   { name, version: supported, metaKey: Key }: Part,
-): Promise<number> {
-  const version = await client
+): Promise<StoredVersion | null> {
+  const item = await client
     .send(new GetItemCommand({ TableName, Key, ConsistentRead: true }))
-    .then(({ Item }) => Number(Item?.version?.N ?? 0))
+    .then(({ Item }) => Item)
     .catch((error: unknown) => {
-      if (nameOf(error) === "ResourceNotFoundException") return 0;
+      if (nameOf(error) === "ResourceNotFoundException") return undefined;
       throw error;
     });
-  if (version > supported) {
-    const message = `the ${name} has schema ${version}; this release supports up to ${supported}`;
-    throw new TidegateError("TG_STORE_NEWER", message);
-  }
-  return version;
+  const version = Number(item?.version?.N ?? 0);
+  if (version === 0) return null;
+  if (version !== supported) throw otherVersion(name, version, supported);
+  return { listing: item?.listing?.BOOL === true };
 }
 
 export async function writeVersion(
   client: DynamoDBClient,
   TableName: string,
   { version, metaKey }: Part,
+  { listing }: StoredVersion = { listing: false },
 ): Promise<void> {
-  const Item = { ...metaKey, version: { N: String(version) } };
+  const Item = { ...metaKey, version: { N: String(version) }, listing: { BOOL: listing } };
   await client.send(new PutItemCommand({ TableName, Item }));
 }
 

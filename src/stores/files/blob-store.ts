@@ -10,14 +10,17 @@
 //       megabytes of buffers pile up. A chunk is freed once it is written, and a reader has one
 //       buffer. So no one may use a chunk after the turn in which it was passed.
 //   F6. DATA/blobs is durable in DATA before a blob is published.
+//   F7. While the disk is full, no blob grows: the remaining space is for commits that free some.
 
 import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { reasonOf, TidegateError } from "../../core/errors.ts";
+import { diskFullError, reasonOf, TidegateError } from "../../core/errors.ts";
 import type { Piece } from "../../core/object-change.ts";
+import { isFull } from "../../ledger/sqlite-code.ts";
 import type { BlobStore, ByteRange, StagedBlob } from "../../ports/blob-store.ts";
+import type { StoreSpace } from "../../ports/broker-store.ts";
 import { SharedSync } from "./shared-sync.ts";
 
 const ID_PATTERN = /^[0-9a-f]{32}$/;
@@ -34,6 +37,8 @@ export interface FileBlobStoreOptions {
   readonly folder: string;
   /** Called for a file that could not be removed; a later sweep tries again. */
   readonly onError: (error: unknown) => void;
+  /** The space of the store on the same disk. Default: unlimited. */
+  readonly space?: StoreSpace | undefined;
 }
 
 /** Rejects a data folder that cannot contain blobs, before anything is written to it. */
@@ -55,12 +60,13 @@ export async function createFileBlobStore(options: FileBlobStoreOptions): Promis
     const message = `data folder ${options.folder} is unavailable: ${reasonOf(cause)}`;
     throw new TidegateError("TG_STORE_UNAVAILABLE", message, { cause });
   }
-  return new FileBlobStore(root, options.onError);
+  return new FileBlobStore(root, options);
 }
 
 class FileBlobStore implements BlobStore {
   readonly #root: string;
   readonly #onError: (error: unknown) => void;
+  readonly #space: StoreSpace | undefined;
   readonly #folderSyncs = new Map<string, SharedSync>();
   /** Blobs of this process that no stored row refers to yet (F4). */
   readonly #unreferenced = new Set<string>();
@@ -71,24 +77,26 @@ class FileBlobStore implements BlobStore {
   #folders: Promise<void> | null = null;
   #closing = false;
 
-  constructor(root: string, onError: (error: unknown) => void) {
+  constructor(root: string, { onError, space }: FileBlobStoreOptions) {
     this.#root = root;
     this.#onError = onError;
+    this.#space = space;
   }
 
   async stage(chunks: AsyncIterable<Uint8Array>): Promise<StagedBlob> {
+    if (this.#space?.full === true && !(await this.#space.regain())) throw diskFullError(); // F7
     this.#folders ??= makeFolders(this.#root);
     await this.#folders.catch((error: unknown) => {
       this.#folders = null; // The disk may have been full; try again next time.
-      throw error;
+      throw storeFault(error);
     });
     const id = this.#newId();
     const draft = join(this.#root, "new", id);
+    const file = await open(draft, "wx").catch(rethrow);
     this.#unreferenced.add(id);
-    const file = await open(draft, "wx");
     let sizeBytes = 0;
     try {
-      sizeBytes = await writeAll(file, chunks);
+      sizeBytes = await writeAll(file, chunks, this.#space);
     } catch (error) {
       await file.close();
       await this.#discard(id, draft);
@@ -99,11 +107,11 @@ class FileBlobStore implements BlobStore {
       id,
       sizeBytes,
       publish: async () => {
-        await rename(draft, this.#pathOf(id));
+        await rename(draft, this.#pathOf(id)).catch(rethrow);
         published = true;
         // Both at once: nothing refers to the blob until both are done, so their order does not
         // matter (F2).
-        await Promise.all([file.sync(), this.#syncFolderOf(id)]);
+        await Promise.all([file.sync(), this.#syncFolderOf(id)]).catch(rethrow);
         await file.close();
       },
       discard: async () => {
@@ -222,7 +230,23 @@ class FileBlobStore implements BlobStore {
   }
 }
 
-async function writeAll(file: FileHandle, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+/** An error of the operating system as an operating failure; any other error as it is. */
+function storeFault(error: unknown): unknown {
+  if (isFull(error)) return diskFullError();
+  if (!(error instanceof Error && "syscall" in error)) return error;
+  const message = `object bytes cannot be written: ${reasonOf(error)}`;
+  return new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
+}
+
+function rethrow(error: unknown): never {
+  throw storeFault(error);
+}
+
+async function writeAll(
+  file: FileHandle,
+  chunks: AsyncIterable<Uint8Array>,
+  space: StoreSpace | undefined,
+): Promise<number> {
   let waiting: Uint8Array[] = [];
   let waitingBytes = 0;
   let sizeBytes = 0;
@@ -230,7 +254,8 @@ async function writeAll(file: FileHandle, chunks: AsyncIterable<Uint8Array>): Pr
     const written = waiting;
     waiting = [];
     waitingBytes = 0;
-    await writeChunks(file, written);
+    if (space?.full === true) throw diskFullError(); // F7
+    await writeChunks(file, written).catch(rethrow);
     written.forEach(freeMemory);
   };
   for await (const chunk of chunks) {

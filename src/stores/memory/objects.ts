@@ -2,6 +2,7 @@
 
 import type { Objects } from "../../ports/objects.ts";
 
+/** Buckets that are lost with the process, for tests. Every bucket name exists. */
 export function createMemoryObjects(): Objects {
   const objects = new Map<string, Uint8Array>();
   const nameOf = (bucket: string, key: string) => JSON.stringify([bucket, key]);

@@ -12,7 +12,7 @@ import type { RecordItem } from "../../ledger/ledger-calls.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
 import { IDLE_MS_MAX, retryBusy, type SqlLimits } from "../../ledger/sql-limits.ts";
 import { isSqlBusy } from "../../ledger/sql-state.ts";
-import type { Clock } from "../../ports/clock.ts";
+import type { LedgerTime } from "../../ledger/store-time.ts";
 import { runLocked } from "./locked-batch.ts";
 import type { LedgerTables } from "./record-rows.ts";
 import { limitsOf } from "./time-limits.ts";
@@ -27,17 +27,17 @@ export async function runOneByOne(
   tables: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
-  clock: Clock,
+  time: LedgerTime,
 ): Promise<RecordResult[]> {
   const limits = limitsOf(tables.pool);
   const run = async (item: RecordItem, within: SqlLimits): Promise<RecordResult> => {
-    const [result] = await runLocked(tables, scopeId, [item], clock.now(), within);
+    const [result] = await runLocked(tables, scopeId, [item], time.read(), within);
     return present(result, "the result of an item");
   };
   const results: (RecordResult | null)[] = [];
   for (const item of items) {
     const result = await unlessBusy(() => run(item, { ...limits, lockMs: LOCK_ALONE_MS })); // B1
-    results.push(result ?? (mayReturn(item) ? busyResult(clock) : null));
+    results.push(result ?? (mayReturn(item) ? busyResult(time) : null));
   }
   for (const [at, item] of items.entries()) {
     results[at] ??= await retryBusy(() => run(item, limits)); // B2
@@ -61,6 +61,6 @@ function mayReturn({ call }: RecordItem): boolean {
 }
 
 /** A frozen holder has lost its locks by then. */
-function busyResult(clock: Clock): RecordResult {
-  return { kind: "busy", until: addMs(clock.now(), IDLE_MS_MAX), owner: UNKNOWN_OWNER };
+function busyResult(time: LedgerTime): RecordResult {
+  return { kind: "busy", until: addMs(time.read().now, IDLE_MS_MAX), owner: UNKNOWN_OWNER };
 }

@@ -1,7 +1,6 @@
 // Fast batch: the fast path of a batch, one statement (P1). It answers as the transitions do in the
 // common case: a new record is absent, and the committed claim is held.
 
-import type { EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
 import { type FastCommit, fastCommit } from "../../ledger/fast-commit.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
@@ -10,6 +9,7 @@ import { stepCall } from "../../ledger/record-call.ts";
 import { encodeEntries } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
 import { lostTransaction } from "../../ledger/sql-state.ts";
+import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { KeyedRecord, LedgerTables } from "./record-rows.ts";
 import { commitClaims, insertRecords, objectName, selectObjects } from "./record-rows.ts";
 import { ownLockLimit } from "./time-limits.ts";
@@ -19,15 +19,15 @@ export async function runFastBatch(
   tables: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
-  now: EpochMs,
+  at: LedgerInstant,
 ): Promise<(RecordResult | null)[]> {
   try {
     switch (items[0]?.call.call) {
       case "claim":
       case "commit-direct":
-        return await insertAbsent(tables, scopeId, items, now);
+        return await insertAbsent(tables, scopeId, items, at);
       case "commit":
-        return await commitHeld(tables, scopeId, items, now);
+        return await commitHeld(tables, scopeId, items, at);
       default:
         return items.map(() => null);
     }
@@ -44,7 +44,7 @@ async function insertAbsent(
   { pool, retentionMs }: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
-  now: EpochMs,
+  at: LedgerInstant,
 ): Promise<(RecordResult | null)[]> {
   const refs = items.flatMap(({ object }) => (object === null ? [] : [object]));
   // Read without a lock: an object only advances, and every commit checks it again.
@@ -53,30 +53,31 @@ async function insertAbsent(
   const steps = items.map(({ key, object: ref, writes, note, call }) => {
     const object = ref === null ? null : (objects.get(objectName(ref)) ?? null);
     const sequencer = ref?.sequencer ?? null;
-    const input = { key, record: ABSENT, object, sequencer, now, retentionMs };
-    const step = stepCall(input, call);
+    const absent = { key, record: ABSENT, storedInput: null };
+    const step = stepCall({ ...absent, object, sequencer, ...at, retentionMs }, call);
     // Every rejection, and every change beyond the record itself, takes the slow path.
     const more = step.object !== null || writes.length > 0 || note !== null;
-    if (step.record === null || more) return null;
-    rows.push({ key, record: step.record, log: encodeEntries(step.entries) });
+    const { record, input } = step;
+    if (record === null || input === null || more) return null;
+    rows.push({ key, record, input, log: encodeEntries(step.entries) });
     return step;
   });
   const inserted = await insertRecords(pool, scopeId, rows, ownLockLimit(pool));
-  return items.map(({ key }, at) => (inserted.has(key) ? (steps[at]?.result ?? null) : null));
+  return items.map(({ key }, nth) => (inserted.has(key) ? (steps[nth]?.result ?? null) : null));
 }
 
 async function commitHeld(
   { pool, retentionMs }: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
-  now: EpochMs,
+  at: LedgerInstant,
 ): Promise<(RecordResult | null)[]> {
   const commits: FastCommit[] = [];
   for (const item of items) {
-    const commit = fastCommit(item, now);
+    const commit = fastCommit(item, at.now);
     if (commit !== null) commits.push(commit);
   }
-  const expiresAt = addMs(now, retentionMs);
-  const done = await commitClaims(pool, scopeId, commits, { now, expiresAt });
+  const expiresAt = addMs(at.now, retentionMs);
+  const done = await commitClaims(pool, scopeId, commits, { ...at, expiresAt });
   return items.map(({ key }) => (done.has(key) ? { kind: "committed" } : null));
 }

@@ -4,6 +4,7 @@ import { InvariantError } from "../../core/assert.ts";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
 import {
   isSqlBusy,
+  isSqlLocked,
   lostTransaction,
   SQL_MISSING_TABLE,
   SQL_NO_PRIVILEGE,
@@ -21,7 +22,8 @@ export function postgresLedgerFault(error: unknown): unknown {
     const message = "the database contains no ledger; run `tidegate ledger init` first";
     return new TidegateError("TG_CONFIG_INVALID", message, { cause: error });
   }
-  return faultOf(error, "the ledger's database", "TG_LEDGER_UNAVAILABLE");
+  const code = isSqlLocked(error) ? "TG_LEDGER_BUSY" : "TG_LEDGER_UNAVAILABLE";
+  return faultOf(error, "the ledger's database", code);
 }
 
 /** Like `postgresLedgerFault`, for an outbox, which creates its own table. */

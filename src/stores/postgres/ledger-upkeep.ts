@@ -2,13 +2,14 @@
 
 import type { Pool } from "pg";
 import { scopeStatsOf } from "../../ledger/scope-stats.ts";
-import type { Clock } from "../../ports/clock.ts";
+import { leapProblems } from "../../ledger/store-time.ts";
 import type { ScopeStats } from "../../ports/ledger.ts";
+import type { ServerTime } from "./server-time.ts";
 import { upkeep } from "./time-limits.ts";
 
 export interface PostgresUpkeepParts {
   readonly pool: Pool;
-  readonly clock: Clock;
+  readonly server: ServerTime;
   guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -38,7 +39,12 @@ const DURABILITY = `
   SELECT name, setting FROM pg_settings
   WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit') ORDER BY name`;
 
-const TABLES = ["tidegate_ledger_record", "tidegate_ledger_object", "tidegate_ledger_note"];
+const TABLES = [
+  "tidegate_ledger_record",
+  "tidegate_ledger_object",
+  "tidegate_ledger_note",
+  "tidegate_ledger_run",
+];
 
 /** Deletes expired rows of a table and skips rows that others have locked. */
 function purgeSql(table: string): string {
@@ -46,30 +52,35 @@ function purgeSql(table: string): string {
     SELECT ctid FROM ${table} WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 }
 
-export function createPostgresUpkeep({ pool, clock, guard }: PostgresUpkeepParts) {
+export function createPostgresUpkeep({ pool, server, guard }: PostgresUpkeepParts) {
   return {
     check: (): Promise<string[]> =>
       guard(async () => {
         const { rows } = await pool.query(DURABILITY);
-        return rows
+        await server.read();
+        const leaps = leapProblems(server.time.leap());
+        const settings = rows
           .filter(({ setting }) => setting === "off" || setting === "local")
           .map(
             ({ name, setting }) => `${name} is ${setting}; a crash may lose acknowledged writes.`,
           );
+        return [...settings, ...leaps];
       }),
     stats: (): Promise<ScopeStats[]> =>
       guard(async () => {
-        const { rows } = await pool.query(upkeep(STATS, [clock.now()]));
+        const { rows } = await pool.query(upkeep(STATS, [(await server.read()).expiry]));
         return rows.map(scopeStatsOf);
       }),
     purge: (limit: number): Promise<number> =>
       guard(async () => {
+        const { expiry } = await server.readToWrite();
         let purged = 0;
         for (const table of TABLES) {
-          const expired = upkeep(purgeSql(table), [clock.now(), limit - purged]);
+          const expired = upkeep(purgeSql(table), [expiry, limit - purged]);
           purged += (await pool.query(expired)).rowCount ?? 0;
         }
         return purged;
       }),
+    leap: () => server.time.leap(),
   };
 }

@@ -3,14 +3,14 @@
 
 import type { PoolClient } from "pg";
 import { present } from "../../core/assert.ts";
-import { sinkParams } from "../../core/sink-write.ts";
-import type { EpochMs } from "../../core/units.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
+import { runPostgresWrites } from "../../ledger/postgres-writes.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
 import { stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
 import type { SqlLimits } from "../../ledger/sql-limits.ts";
+import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { Fence, ObjectState, RecordKey } from "../../ports/record.ts";
 import { postgresSinkFault } from "./faults.ts";
@@ -27,27 +27,24 @@ import {
 import { LIMITED_BY_BEGIN, limitsOf } from "./time-limits.ts";
 import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 
-/** Sink statements that stay prepared, per connection. */
-const SINK_STATEMENTS_MAX = 256;
-
 /** Results in the order of `items`. No two items share a key, an object or a note. */
 export function runLocked(
   tables: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
-  now: EpochMs,
+  at: LedgerInstant,
   limits: SqlLimits = limitsOf(tables.pool),
 ): Promise<RecordResult[]> {
-  const work = (client: PoolClient) => decide(client, tables, scopeId, items, now);
+  const work = (client: PoolClient) => decide(client, tables, scopeId, items, at);
   return inPostgresTransaction(tables.pool, "batch", work, limits);
 }
 
 async function decide(
   client: PoolClient,
-  { retentionMs, sinkStatements }: LedgerTables,
+  { retentionMs, statementName }: LedgerTables,
   scopeId: number,
   items: readonly RecordItem[],
-  now: EpochMs,
+  at: LedgerInstant,
 ): Promise<OrConflict<RecordResult[]>> {
   const keys = items.map(({ key }) => key);
   const records = await selectRecords(client, scopeId, keys, { lock: true });
@@ -65,9 +62,12 @@ async function decide(
     const object: ObjectState | null = (ref && objects.get(objectName(ref))) ?? null;
     const record = stored?.record ?? ABSENT;
     const sequencer = ref?.sequencer ?? null;
-    const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
-    if (step.record !== null) {
-      const row = { key, record: step.record, log: grownLog(stored, step.entries, now) };
+    const storedInput = stored?.input ?? null;
+    const from = { key, record, storedInput, object, sequencer, ...at, retentionMs };
+    const step = stepCall(from, call);
+    if (step.record !== null && step.input !== null) {
+      const log = grownLog(stored, step.entries, at.expiry);
+      const row = { key, record: step.record, input: step.input, log };
       (stored === undefined ? fresh : changed).push(row);
       if (note !== null) notes.push(note);
       if (step.result.kind === "committed") committed.push({ item, fence: step.record.fence });
@@ -81,8 +81,8 @@ async function decide(
   if (inserted.size < fresh.length) return CONFLICT; // P2
   await updateRecords(client, scopeId, changed);
   if (!(await saveObjects(client, scopeId, applied, objects))) return CONFLICT; // P2
-  await addNotes(client, scopeId, notes, { now, retentionMs, limit: LIMITED_BY_BEGIN });
-  for (const one of committed) await runWrites(client, sinkStatements, one);
+  await addNotes(client, scopeId, notes, { ...at, retentionMs, limit: LIMITED_BY_BEGIN });
+  for (const one of committed) await runWrites(client, statementName, one);
   return results;
 }
 
@@ -101,25 +101,12 @@ async function anyExists(
 
 async function runWrites(
   client: PoolClient,
-  names: Map<string, string>,
+  nameOf: LedgerTables["statementName"],
   { item, fence }: { readonly item: RecordItem; readonly fence: Fence },
 ): Promise<void> {
-  for (const write of item.writes) {
-    const { statement: text } = write;
-    const name = statementName(names, text);
-    try {
-      await client.query({ name, text, values: sinkParams(write, fence) });
-    } catch (error) {
-      throw postgresSinkFault(error);
-    }
+  try {
+    await runPostgresWrites(client, item.writes, fence, nameOf);
+  } catch (error) {
+    throw postgresSinkFault(error);
   }
-}
-
-/** Named statements stay prepared on their connection; beyond the limit they get no name. */
-function statementName(names: Map<string, string>, text: string): string | undefined {
-  const existing = names.get(text);
-  if (existing !== undefined || names.size >= SINK_STATEMENTS_MAX) return existing;
-  const name = `tidegate_sink_${names.size + 1}`;
-  names.set(text, name);
-  return name;
 }

@@ -3,24 +3,26 @@
 
 import type { Pool, PoolClient } from "pg";
 import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
-import type { DurationMs, EpochMs } from "../../core/units.ts";
-import { addMs, epochMs } from "../../core/units.ts";
+import type { DurationMs } from "../../core/units.ts";
+import { epochMs } from "../../core/units.ts";
 import type { NoteStore } from "../../ledger/note-calls.ts";
-import type { StoredNote } from "../../ledger/notes.ts";
+import { noteExpiry, type StoredNote } from "../../ledger/notes.ts";
 import { retryBusy } from "../../ledger/sql-limits.ts";
-import type { Clock } from "../../ports/clock.ts";
+import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { NoteInput, NoteKind } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
+import type { ServerTime } from "./server-time.ts";
 import { type LockLimit, ownLockLimit } from "./time-limits.ts";
 import { retryConflicts } from "./transaction.ts";
 
 const COLUMNS = "kind, name, at, count, body, expires_at";
 
-/** The rule: counts of a live note ($8 is now) add up, and the newer body stays. */
+/** The rule: counts of a live note ($8 is the expiry) add up, and the newer body stays. */
 const addSql = (limit: LockLimit) => `
   ${limit.with} INSERT INTO tidegate_ledger_note AS n (scope, ${COLUMNS})
-  SELECT $1::integer, u.*, $7::bigint
-  FROM ${limit.from} unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[]) AS u
+  SELECT $1::integer, u.*
+  FROM ${limit.from}
+    unnest($2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[]) AS u
   ON CONFLICT (scope, kind, name) DO UPDATE SET
     count = excluded.count + CASE WHEN n.expires_at > $8::bigint THEN n.count ELSE 0 END,
     at = CASE WHEN n.expires_at > $8::bigint AND n.at > excluded.at
@@ -34,14 +36,13 @@ export async function addNotes(
   client: Pool | PoolClient,
   scopeId: number,
   notes: readonly NoteInput[],
-  options: {
-    readonly now: EpochMs;
+  options: LedgerInstant & {
     readonly retentionMs: DurationMs;
     readonly limit: LockLimit;
   },
 ): Promise<void> {
   if (notes.length === 0) return;
-  const { now, retentionMs, limit } = options;
+  const { now, expiry, retentionMs, limit } = options;
   // Locks rows in this order, so that two batches wait for each other in one direction.
   const sorted = notes.toSorted(
     (a, b) => compareUtf8(a.kind, b.kind) || compareUtf8(a.name, b.name),
@@ -57,8 +58,8 @@ export async function addNotes(
       pick("at"),
       pick("count"),
       pick("body"),
-      addMs(now, retentionMs),
-      now,
+      sorted.map(({ kind }) => noteExpiry(kind, { now, retentionMs })),
+      expiry,
     ],
   });
 }
@@ -79,42 +80,45 @@ function fromRow({ kind, name, at, count, body, expires_at }: NoteRow): StoredNo
 
 export interface PostgresNoteParts {
   readonly pool: Pool;
-  readonly clock: Clock;
+  readonly server: ServerTime;
   readonly retentionMs: DurationMs;
   scopeIdOf(scope: LedgerScope): Promise<number>;
   guard<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export function createPostgresNoteStore(parts: PostgresNoteParts): NoteStore {
-  const { pool, clock, retentionMs, scopeIdOf, guard } = parts;
+  const { pool, server, retentionMs, scopeIdOf, guard } = parts;
   return {
     add: (scope, notes) =>
       guard(async () => {
         const scopeId = await scopeIdOf(scope);
-        const options = { now: clock.now(), retentionMs, limit: ownLockLimit(pool) };
+        const at = await server.readToWrite();
+        const options = { ...at, retentionMs, limit: ownLockLimit(pool) };
         await retryBusy(() =>
           retryConflicts("note", () => addNotes(pool, scopeId, notes, options)),
         );
       }),
     find: (scope, kind, name) =>
       guard(async () => {
+        const { expiry } = await server.read();
         const { rows } = await pool.query<NoteRow>({
           name: "tidegate-find-note",
           text: `SELECT ${COLUMNS} FROM tidegate_ledger_note
             WHERE scope = $1 AND kind = $2 AND name = $3 AND expires_at > $4`,
-          values: [await scopeIdOf(scope), kind, name, clock.now()],
+          values: [await scopeIdOf(scope), kind, name, expiry],
         });
         return rows[0] === undefined ? null : fromRow(rows[0]);
       }),
     list: (scope, kind, { after, limit }) =>
       guard(async () => {
+        const { expiry } = await server.read();
         // No name is empty, so every name sorts after the empty string.
         const { rows } = await pool.query<NoteRow>({
           name: "tidegate-list-notes",
           text: `SELECT ${COLUMNS} FROM tidegate_ledger_note
             WHERE scope = $1 AND kind = $2 AND name > $3 AND expires_at > $4
             ORDER BY name LIMIT $5`,
-          values: [await scopeIdOf(scope), kind, after ?? "", clock.now(), limit],
+          values: [await scopeIdOf(scope), kind, after ?? "", expiry, limit],
         });
         return rows.map(fromRow);
       }),

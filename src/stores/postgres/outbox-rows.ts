@@ -1,8 +1,8 @@
 // Outbox rows: the statements on the outbox's table.
 
 import type { Pool, PoolClient } from "pg";
-import { fromOutboxColumns } from "../../ledger/outbox-columns.ts";
-import { statsOfStates } from "../../ledger/outbox-stats.ts";
+import { fromOutboxColumns } from "../../ledger/outbox/outbox-columns.ts";
+import { statsOfStates } from "../../ledger/outbox/outbox-stats.ts";
 import type { OutboxRow, OutboxStats } from "../../ports/outbox.ts";
 import { upkeep } from "./time-limits.ts";
 
@@ -77,17 +77,18 @@ export async function updateRow(client: PoolClient, row: OutboxRow): Promise<voi
 
 /**
  * Leases the oldest free rows in one statement. A row waits while another owner leases an older row
- * of its group. The statement waits for rows that another transaction is changing.
+ * of its group. The statement waits for rows that another transaction is changing. $6 is the end of
+ * the longest possible lease: a later one is not believed (R5 of ledger/record-state.ts).
  */
 export const TAKE = `
   WITH free AS (
     SELECT seq FROM tidegate_outbox AS own
-    WHERE target = $1 AND state = 'pending' AND (owner = $2 OR lease_until <= $3)
+    WHERE target = $1 AND state = 'pending' AND (owner = $2 OR lease_until <= $3 OR lease_until > $6)
       AND (group_id IS NULL OR NOT EXISTS (
         SELECT 1 FROM tidegate_outbox AS older
         WHERE older.target = own.target AND older.state = 'pending'
           AND older.group_id = own.group_id AND older.seq < own.seq
-          AND older.owner <> $2 AND older.lease_until > $3))
+          AND older.owner <> $2 AND older.lease_until > $3 AND older.lease_until <= $6))
     ORDER BY seq LIMIT $4 FOR UPDATE
   )
   UPDATE tidegate_outbox AS leased SET owner = $2, lease_until = $5
@@ -101,7 +102,7 @@ export const PASSED = `
   SELECT 1 FROM tidegate_outbox AS own JOIN tidegate_outbox AS older
     ON older.target = own.target AND older.group_id = own.group_id AND older.seq < own.seq
   WHERE own.seq = ANY ($1::bigint[]) AND older.state = 'pending'
-    AND older.owner <> $2 AND older.lease_until > $3 LIMIT 1`;
+    AND older.owner <> $2 AND older.lease_until > $3 AND older.lease_until <= $4 LIMIT 1`;
 
 export const UNSETTLED = `
   SELECT * FROM tidegate_outbox WHERE target = $1 AND state = 'sent' AND NOT settled
@@ -114,6 +115,12 @@ export const UNSETTLED = `
 export const PURGE = `
   DELETE FROM tidegate_outbox WHERE expires_at <= $1 AND seq IN
     (SELECT seq FROM tidegate_outbox WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`;
+
+/** Inspects as many of the oldest rows as it may delete, so that a call is bounded. */
+export const PURGE_BEFORE = `
+  DELETE FROM tidegate_outbox WHERE expires_at IS NOT NULL
+    AND coalesce(sent_at, registered_at) < $1 AND seq IN
+    (SELECT seq FROM tidegate_outbox WHERE expires_at IS NOT NULL ORDER BY seq LIMIT $2)`;
 
 export async function findRow(
   client: Querier,

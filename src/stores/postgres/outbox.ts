@@ -7,14 +7,21 @@
 //   P3. A call that meets a lock is repeated until it outlasts a frozen holder (W4 of
 //       ledger/sql-limits.ts), and only then fails.
 
-import type { PoolClient } from "pg";
-import type { DurationMs } from "../../core/units.ts";
+import type { Pool, PoolClient } from "pg";
+import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { addMs } from "../../core/units.ts";
-import { type ChangeRows, outboxChanges, type RowTransition } from "../../ledger/outbox-calls.ts";
-import { fromOutboxColumns } from "../../ledger/outbox-columns.ts";
-import { stepRegister } from "../../ledger/outbox-transitions.ts";
-import { RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
+import { batchCalls } from "../../ledger/outbox/batch-calls.ts";
+import {
+  type ChangeRows,
+  outboxChanges,
+  type RowTransition,
+} from "../../ledger/outbox/outbox-calls.ts";
+import { fromOutboxColumns } from "../../ledger/outbox/outbox-columns.ts";
+import { stepRegister } from "../../ledger/outbox/outbox-transitions.ts";
+import { LEASE_MS_MAX, RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import { retryBusy } from "../../ledger/sql-limits.ts";
+import { openedOrClosed } from "../../ledger/store-guard.ts";
+import { type LedgerTime, onCallersClock, type StoreTimeOptions } from "../../ledger/store-time.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type {
   Outbox,
@@ -23,6 +30,7 @@ import type {
   OutboxRow,
   RegisterResult,
 } from "../../ports/outbox.ts";
+import { createPostgresBatchRows, purgeBatches } from "./batch-rows.ts";
 import { postgresOutboxFault } from "./faults.ts";
 import { openDatabase } from "./open-database.ts";
 import {
@@ -31,16 +39,18 @@ import {
   lockRows,
   PASSED,
   PURGE,
+  PURGE_BEFORE,
   selectStats,
   TAKE,
   UNSETTLED,
   updateRow,
 } from "./outbox-rows.ts";
-import { migratePostgres, POSTGRES_OUTBOX_MIGRATIONS } from "./schema.ts";
+import { createPostgresTables, hasPostgresSchema, POSTGRES_OUTBOX } from "./schema.ts";
+import { ServerTime } from "./server-time.ts";
 import { upkeep } from "./time-limits.ts";
 import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 
-export interface PostgresOutboxOptions {
+export interface PostgresOutboxOptions extends StoreTimeOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly retentionMs?: DurationMs;
@@ -58,33 +68,81 @@ export async function createPostgresOutbox(
   ports: { readonly clock: Clock },
   options: PostgresOutboxOptions,
 ): Promise<Outbox> {
-  const { clock } = ports;
-  const { url, connectionsMax = CONNECTIONS_MAX_DEFAULT } = options;
-  const { retentionMs = RETENTION_MS_DEFAULT, statementMsMax } = options;
-  const { pool, guard, close } = await openDatabase(
-    { name: "outbox", faultOf: postgresOutboxFault, url, connectionsMax, statementMsMax },
-    (opened) => migratePostgres(opened, "outbox", POSTGRES_OUTBOX_MIGRATIONS),
+  const opened = await openOutboxDatabase(options, (pool) =>
+    createPostgresTables(pool, POSTGRES_OUTBOX),
   );
+  return await outboxOn(ports, opened, options);
+}
+
+/** Opens the outbox of a PostgreSQL database; null if it has none. Creates nothing. */
+export async function findPostgresOutbox(
+  ports: { readonly clock: Clock },
+  options: PostgresOutboxOptions,
+): Promise<Outbox | null> {
+  let exists = false;
+  const opened = await openOutboxDatabase(options, async (pool) => {
+    exists = await hasPostgresSchema(pool, POSTGRES_OUTBOX);
+  });
+  if (exists) return await outboxOn(ports, opened, options);
+  await opened.close();
+  return null;
+}
+
+function openOutboxDatabase(
+  { url, connectionsMax = CONNECTIONS_MAX_DEFAULT, statementMsMax }: PostgresOutboxOptions,
+  prepare: (pool: Pool) => Promise<void>,
+) {
+  const name = "outbox";
+  const faultOf = postgresOutboxFault;
+  return openDatabase({ name, faultOf, url, connectionsMax, statementMsMax }, prepare);
+}
+
+async function outboxOn(
+  { clock }: { readonly clock: Clock },
+  { pool, guard, close }: Awaited<ReturnType<typeof openDatabase>>,
+  { retentionMs = RETENTION_MS_DEFAULT, acceptClock }: PostgresOutboxOptions,
+): Promise<Outbox> {
+  const server = new ServerTime(pool, "outbox", { clock, acceptClock });
+  await openedOrClosed(
+    guard(() => server.open()),
+    close,
+  );
+  const { time } = server;
   const write = <T>(work: (client: PoolClient) => Promise<OrConflict<T>>) =>
-    guard(() => retryBusy(() => inPostgresTransaction(pool, "outbox", work)));
+    guard(async () => {
+      await server.readToWrite();
+      return await retryBusy(() => inPostgresTransaction(pool, "outbox", work));
+    });
   const change: ChangeRows = (target, keys, transition) =>
     write((client) => changeRows(client, target, keys, transition));
 
   return {
-    register: (target, entries, lease) =>
-      write((client) => registerAll(client, clock, { target, entries, lease })),
+    register: async (target, entries, lease) => {
+      const asked = { target, entries, lease };
+      return onCallersClock(await write((client) => registerAll(client, time, asked)), time);
+    },
     take: (target, limit, lease) =>
-      write((client) => takeRows(client, clock, { target, limit, lease })),
-    ...outboxChanges(change, clock.now, retentionMs),
-    unsettled: (target, { sentBefore, afterSeq, limit }) =>
+      write((client) => takeRows(client, time, { target, limit, lease })),
+    ...outboxChanges(change, time.now, retentionMs),
+    sentNotDone: (target, { sentBefore, afterSeq, limit }) =>
       guard(async () => {
         const { rows } = await pool.query(UNSETTLED, [target, afterSeq, sentBefore, limit]);
         return rows.map(fromOutboxColumns);
       }),
     find: (target, key) => guard(() => findRow(pool, target, key)),
     stats: (target) => guard(() => selectStats(pool, target)),
-    purge: (limit) =>
-      guard(async () => (await pool.query(upkeep(PURGE, [clock.now(), limit]))).rowCount ?? 0),
+    purge: (limit, sentBefore) =>
+      guard(async () => {
+        const count = async (sql: string, instant: EpochMs, max: number) =>
+          (await pool.query(upkeep(sql, [instant, max]))).rowCount ?? 0;
+        const { expiry } = await server.readToWrite();
+        const before = time.toStore(sentBefore ?? null);
+        let purged = await count(PURGE, expiry, limit);
+        if (before !== null) purged += await count(PURGE_BEFORE, before, limit - purged);
+        return purged + (await purgeBatches(pool, limit - purged, expiry));
+      }),
+    ...batchCalls(createPostgresBatchRows({ pool, time, guard, write }), retentionMs),
+    leap: () => time.leap(),
     close,
   };
 }
@@ -104,25 +162,26 @@ async function changeRows(
 
 async function takeRows(
   client: PoolClient,
-  clock: Clock,
+  time: LedgerTime,
   asked: { readonly target: string; readonly limit: number; readonly lease: OutboxLease },
 ): Promise<OrConflict<OutboxRow[]>> {
   const { target, limit, lease } = asked;
   const lock = "SELECT pg_advisory_xact_lock(hashtextextended($1, $2))"; // P2
   await client.query(lock, [target, TAKE_LOCK]);
-  const now = clock.now();
+  const { now } = time.read();
   const until = addMs(now, lease.leaseMs);
-  const { rows } = await client.query(TAKE, [target, lease.owner, now, limit, until]);
+  const longest = addMs(now, LEASE_MS_MAX);
+  const { rows } = await client.query(TAKE, [target, lease.owner, now, limit, until, longest]);
   const leased = rows.map(fromOutboxColumns).sort((a, b) => a.seq - b.seq);
   const grouped = leased.filter(({ groupId }) => groupId !== null).map(({ seq }) => seq);
   if (grouped.length === 0) return leased;
-  const passed = await client.query(PASSED, [grouped, lease.owner, now]);
+  const passed = await client.query(PASSED, [grouped, lease.owner, now, longest]);
   return passed.rows.length > 0 ? CONFLICT : leased;
 }
 
 async function registerAll(
   client: PoolClient,
-  clock: Clock,
+  time: LedgerTime,
   asked: {
     readonly target: string;
     readonly entries: readonly OutboxEntry[];
@@ -135,7 +194,7 @@ async function registerAll(
   const results: RegisterResult[] = [];
   for (const entry of entries) {
     const previous = rows.get(entry.key);
-    const step = stepRegister(previous, entry, lease, { now: clock.now(), seq: 0 });
+    const step = stepRegister(previous, entry, lease, { ...time.read(), seq: 0 });
     if (step.save === null) results.push(step.result);
     else if (step.fresh) {
       const row = await insertRow(client, target, step.save, previous);

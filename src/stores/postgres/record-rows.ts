@@ -7,14 +7,24 @@ import { epochMs } from "../../core/units.ts";
 import type { FastCommit } from "../../ledger/fast-commit.ts";
 import type { RecordColumns } from "../../ledger/record-columns.ts";
 import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
+import type { InputColumns } from "../../ledger/record-input.ts";
+import { fromInputColumns, toInputColumns } from "../../ledger/record-input.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
-import type { ObjectRef, ObjectState, RecordKey, StoredRecord } from "../../ports/record.ts";
-import { type LockLimit, ownLockLimit } from "./time-limits.ts";
+import type { SearchedText } from "../../ledger/search-records.ts";
+import type { LedgerInstant } from "../../ledger/store-time.ts";
+import type {
+  ObjectRef,
+  ObjectState,
+  RecordInput,
+  RecordKey,
+  StoredRecord,
+} from "../../ports/record.ts";
+import { type LockLimit, ownLockLimit, upkeep } from "./time-limits.ts";
 
 /** What the fast and the slow path share. */
 export interface LedgerTables {
-  /** Names of the prepared sink statements, by statement text. */
-  readonly sinkStatements: Map<string, string>;
+  /** The name of a prepared sink statement. */
+  readonly statementName: (statement: string) => string | undefined;
   readonly pool: Pool;
   readonly retentionMs: DurationMs;
 }
@@ -24,6 +34,7 @@ type Queryable = Pool | PoolClient;
 export interface KeyedRecord {
   readonly key: RecordKey;
   readonly record: StoredRecord;
+  readonly input: RecordInput;
   readonly log: string;
 }
 
@@ -32,10 +43,11 @@ export interface KeyedObject {
   readonly object: ObjectState;
 }
 
-const COLUMNS = `state, fence, attempts, seen_at, changed_at, expires_at, lease_until, owner,
-  digest, detail, log`;
+export const COLUMNS = `state, fence, attempts, seen_at, changed_at, expires_at, lease_until, owner,
+  digest, detail, log, event_time, bucket, object_key, input`;
 const ARRAYS = `$3::text[], $4::bigint[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[],
-  $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[]`;
+  $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::bigint[], $15::text[],
+  $16::text[], $17::text[]`;
 
 /** Bucket and key as one string, for maps. */
 export function objectName({ bucket, key }: { bucket: string; key: string }): string {
@@ -44,7 +56,9 @@ export function objectName({ bucket, key }: { bucket: string; key: string }): st
 
 function arraysOf(rows: readonly KeyedRecord[]): unknown[] {
   const columns = rows.map(({ record }) => toColumns(record));
+  const inputs = rows.map(({ input }) => toInputColumns(input));
   const pick = (name: keyof RecordColumns) => columns.map((row) => row[name]);
+  const pickInput = (name: keyof InputColumns) => inputs.map((row) => row[name]);
   return [
     rows.map(({ key }) => key),
     pick("state"),
@@ -58,6 +72,10 @@ function arraysOf(rows: readonly KeyedRecord[]): unknown[] {
     pick("digest"),
     pick("detail"),
     rows.map(({ log }) => log),
+    pickInput("eventTime"),
+    pickInput("bucket"),
+    pickInput("objectKey"),
+    pickInput("input"),
   ];
 }
 
@@ -92,7 +110,8 @@ export async function updateRecords(
     text: `UPDATE tidegate_ledger_record AS r SET state = u.state, fence = u.fence,
         attempts = u.attempts, seen_at = u.seen_at, changed_at = u.changed_at,
         expires_at = u.expires_at, lease_until = u.lease_until, owner = u.owner,
-        digest = u.digest, detail = u.detail, log = u.log
+        digest = u.digest, detail = u.detail, log = u.log, event_time = u.event_time,
+        bucket = u.bucket, object_key = u.object_key, input = u.input
       FROM unnest($2::text[], ${ARRAYS}) AS u (key, ${COLUMNS})
       WHERE r.scope = $1 AND r.key = u.key`,
     values: [scopeId, ...arraysOf(rows)],
@@ -104,7 +123,7 @@ export async function commitClaims(
   pool: Pool,
   scopeId: number,
   commits: readonly FastCommit[],
-  times: { readonly now: EpochMs; readonly expiresAt: EpochMs },
+  times: LedgerInstant & { readonly expiresAt: EpochMs },
 ): Promise<ReadonlySet<string>> {
   if (commits.length === 0) return new Set();
   const sorted = commits.toSorted((a, b) => (a.key < b.key ? -1 : 1));
@@ -119,7 +138,7 @@ export async function commitClaims(
         unnest($2::text[], $3::bigint[], $4::text[], $5::text[], $6::text[])
         AS u (key, fence, digest, detail, added)
       WHERE r.scope = $1 AND r.key = u.key AND r.state = 'claimed' AND r.fence = u.fence
-        AND r.expires_at > $7
+        AND r.expires_at > $9
       RETURNING r.key`,
     values: [
       scopeId,
@@ -130,6 +149,7 @@ export async function commitClaims(
       pick("added"),
       times.now,
       times.expiresAt,
+      times.expiry,
     ],
   });
   return new Set(rows.map(({ key }) => String(key)));
@@ -149,23 +169,57 @@ export async function selectRecords(
       ORDER BY key ${options.lock ? "FOR UPDATE" : ""}`,
     values: [scopeId, keys],
   });
-  return new Map(
-    rows.map((row) => {
-      const columns: RecordColumns = {
-        state: row.state,
-        fence: Number(row.fence),
-        attempts: row.attempts,
-        seenAt: Number(row.seen_at),
-        changedAt: Number(row.changed_at),
-        expiresAt: Number(row.expires_at),
-        leaseUntil: Number(row.lease_until),
-        owner: row.owner,
-        digest: row.digest,
-        detail: row.detail,
-      };
-      return [row.key, { key: row.key, record: fromColumns(columns), log: row.log }];
-    }),
-  );
+  return new Map(rows.map((row) => [row.key, fromRow(row)]));
+}
+
+/** From a row with `key` and COLUMNS. */
+// biome-ignore lint/suspicious/noExplicitAny: the driver types rows so.
+export function fromRow(row: any): KeyedRecord {
+  const record = fromColumns({
+    state: row.state,
+    fence: Number(row.fence),
+    attempts: row.attempts,
+    seenAt: Number(row.seen_at),
+    changedAt: Number(row.changed_at),
+    expiresAt: Number(row.expires_at),
+    leaseUntil: Number(row.lease_until),
+    owner: row.owner,
+    digest: row.digest,
+    detail: row.detail,
+  });
+  const { bucket, object_key: objectKey, input } = row;
+  const columns = { eventTime: Number(row.event_time), bucket, objectKey, input };
+  return { key: row.key, record, input: fromInputColumns(columns), log: row.log };
+}
+
+/** Those of `keys` that have a record that has not expired. */
+export async function selectLiveKeys(
+  pool: Pool,
+  scopeId: number,
+  keys: readonly RecordKey[],
+  now: EpochMs,
+): Promise<ReadonlySet<string>> {
+  const { rows } = await pool.query({
+    name: "tidegate-select-live",
+    text: `SELECT key FROM tidegate_ledger_record
+      WHERE scope = $1 AND key = ANY ($2::text[]) AND expires_at > $3`,
+    values: [scopeId, keys, now],
+  });
+  return new Set(rows.map(({ key }) => String(key)));
+}
+
+/** The newest records that have the text in a name of their input. */
+export async function searchInputs(
+  pool: Pool,
+  scopeId: number,
+  { url, inJson }: SearchedText,
+  { expiry, limit }: { readonly expiry: EpochMs; readonly limit: number },
+): Promise<RecordKey[]> {
+  const text = `SELECT key FROM tidegate_ledger_record WHERE scope = $1 AND expires_at > $2
+    AND (strpos('s3://' || bucket || '/' || object_key, $3) > 0 OR strpos(input, $4) > 0)
+    ORDER BY changed_at DESC LIMIT $5`;
+  const { rows } = await pool.query(upkeep(text, [scopeId, expiry, url, inJson, limit]));
+  return rows.map(({ key }) => asRecordKey(String(key)));
 }
 
 /** Reads the states of objects, by `objectName`. */

@@ -6,29 +6,43 @@
 //       The next start renews the log and folds all of it (renew-log.ts).
 //   K3. SQLite folds the log when the last connection closes. After a failure that must not happen
 //       (K2), so a second connection stays open while the failed one closes.
+//   K4. While the disk is full, the log is folded and cut early, so that its space is free again.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { isFull } from "../../ledger/sqlite-code.ts";
 
 /** Commits between two looks at the length of the log. */
 const COMMITS_PER_LOOK = 16;
+/** Pages of log after which it is cut on a full disk (K4). */
+const CUT_PAGES = 64;
+
+export interface CheckpointOptions {
+  readonly path: string;
+  readonly pages: number;
+  readonly commitsPerLook?: number | undefined;
+}
 
 export class Checkpoints {
   readonly #lookAtLog: StatementSync;
   readonly #fold: StatementSync;
+  readonly #cut: StatementSync;
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #pages: number;
+  readonly #commitsPerLook: number;
   #commits = 0;
   #failure: unknown = null;
 
-  constructor(database: DatabaseSync, options: { readonly path: string; readonly pages: number }) {
+  constructor(database: DatabaseSync, options: CheckpointOptions) {
     database.exec("PRAGMA wal_autocheckpoint = 0");
     // SQLite before 3.51 does not know NOOP and folds what it can, which is correct but earlier.
     this.#lookAtLog = database.prepare("PRAGMA wal_checkpoint(NOOP)");
     this.#fold = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+    this.#cut = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
     this.#database = database;
     this.#path = options.path;
     this.#pages = options.pages;
+    this.#commitsPerLook = options.commitsPerLook ?? COMMITS_PER_LOOK;
   }
 
   /** Closes the connection; folds the log unless a checkpoint has failed (K3). */
@@ -46,11 +60,21 @@ export class Checkpoints {
   /** Call it after a commit, outside of a transaction. The commit is durable whatever happens. */
   afterCommit(): void {
     this.#commits += 1;
-    if (this.#commits % COMMITS_PER_LOOK !== 0) return;
+    if (this.#commits % this.#commitsPerLook === 0) this.#foldBeyond(this.#pages, this.#fold); // K1
+  }
+
+  /** As `afterCommit`, while the disk is full; `freeSpace` returns whether it freed some (K4). */
+  cut(freeSpace: () => boolean): void {
+    this.#foldBeyond(Math.min(CUT_PAGES, this.#pages), this.#cut, freeSpace);
+  }
+
+  #foldBeyond(pages: number, fold: StatementSync, freeSpace = () => false): void {
     try {
-      if (Number(this.#lookAtLog.get()?.log) >= this.#pages) this.#fold.get(); // K1
+      if (Number(this.#lookAtLog.get()?.log) >= pages) fold.get();
     } catch (error) {
-      this.#failure = error; // K2
+      // A checkpoint without space has synced nothing, so it may run again (K4).
+      if (isFull(error) && freeSpace()) this.#foldBeyond(pages, fold);
+      else this.#failure = error; // K2
     }
   }
 }

@@ -22,6 +22,7 @@ export interface ComplianceEvent {
   readonly traceparent: string;
 }
 
+/** A message as a producer sends it to SQS. */
 export interface ProducedMessage {
   readonly body: string;
   readonly attributes?: Readonly<Record<string, string>>;
@@ -29,6 +30,7 @@ export interface ProducedMessage {
   readonly dedupId?: string;
 }
 
+/** The queue that a producer under test sends to. Every check has a fresh one. */
 export interface ProducerTools {
   /** For producers that send by themselves: an SQS endpoint that accepts any credentials. */
   readonly endpoint: string;

@@ -12,24 +12,33 @@ import {
   receivedEventsOf,
 } from "./compliance-world.ts";
 
+/** Describes the sample events, for producers that do not accept any event. */
 export interface ComplianceOptions {
   /** Payload of the sample events, for producers that accept only certain payloads. */
   readonly payload?: JsonObject;
+  /** `event_source` of the sample events. Default: a sample source. */
   readonly source?: string;
 }
 
+/** One check as a test. Checks are independent and run in any order. */
 export interface ComplianceTest {
+  /** A short name that does not change between versions. */
   readonly name: string;
+  /** The guarantee that the check tests, as a test title. */
   readonly title: string;
   /** Rejects with a ComplianceError if the producer does not comply. */
   run(): Promise<void>;
 }
 
+/** The result of one check. */
 export interface ComplianceResult {
+  /** A short name that does not change between versions. */
   readonly name: string;
+  /** The guarantee that the check tests. */
   readonly title: string;
   /** Null where the producer complies. */
   readonly problem: string | null;
+  /** How to make the producer comply. */
   readonly fix: string;
 }
 

@@ -12,7 +12,8 @@ import type { Sink } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { History } from "../../sim/history.ts";
 import { SimProcess } from "../../sim/hosts/process.ts";
-import { createSimLedger, type LedgerCaller } from "../../sim/ports/sim-ledger.ts";
+import type { StoreCaller } from "../../sim/ports/process-time.ts";
+import { createSimLedger } from "../../sim/ports/sim-ledger.ts";
 import type { SimPorts } from "../../sim/ports/sim-ports.ts";
 import { createSimQueue, type Receipts } from "../../sim/ports/sim-queue.ts";
 import type { Scheduler } from "../../sim/scheduler.ts";
@@ -33,7 +34,7 @@ export interface ProofServices {
   readonly queue: Queue;
   readonly deadLetters: Queue;
   readonly ledger: Ledger;
-  readonly caller: LedgerCaller;
+  readonly caller: StoreCaller;
   readonly tables: ProofTables;
   /** The receipts in flight at each process, newest first. */
   readonly inFlight: Map<string, string[]>;
@@ -102,7 +103,7 @@ export class ProofConsumer {
     const scope = { pipeline: pipeline.name, generation: pipeline.generation };
     const service = { name: "queue", downUntil: 0 };
     const work = createSimQueue(ports, process, queue, { service, role: "work" });
-    const keeper = createLeaseRenewer(
+    const renewer = createLeaseRenewer(
       { queue: work, ledger, scope, clock: process.clock, telemetry: SILENT },
       { visibilityMs, leaseMs: visibilityMs },
     );
@@ -112,7 +113,7 @@ export class ProofConsumer {
         turn: process.turn,
         random,
         ledger,
-        renewer: keeper,
+        renewer,
         rows,
         queue: this.#probed(process, work),
         deadLetters: createSimQueue(ports, process, deadLetters, { service, role: "dead-letters" }),

@@ -18,6 +18,7 @@ export interface OutsideUse {
   readonly location: string | null;
 }
 
+/** Stands in for `fetch` while a handler is proved, so that no run reaches the network. */
 export type FetchStub = (request: Request) => Response | Promise<Response>;
 
 export interface ProbeOptions {
@@ -86,7 +87,7 @@ function probedSink(write: SinkFunction, process: SimProcess, options: ProbeOpti
 }
 
 function probedEvent(event: HandlerEvent, invocation: Invocation, run: ProofRun): HandlerEvent {
-  if (!("object" in event)) return event;
+  if (!("rows" in event)) return event;
   const each = async function* <T>(all: AsyncIterable<T>, what: string) {
     let count = 0;
     for await (const one of all) {
@@ -118,6 +119,10 @@ function probedContext(
     delete(table, key) {
       pass(`requests a delete from ${table}`);
       context.delete(table, key);
+    },
+    sql(statement, params) {
+      pass("requests a statement");
+      context.sql(statement, params);
     },
     emit(effect) {
       pass("emits an effect");

@@ -1,14 +1,18 @@
 // Proof samples: the records that a handler is proved on, as messages of a queue.
 //   A1. A sample has the same body in every run, so that its key is the same in every run.
 
-import type { JsonObject } from "../../core/encoding/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { md5Hex } from "../../core/encoding/hash.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { decodeS3Record } from "../../core/events/decode/s3-notification.ts";
 import { buildEnvelope, envelopeKey } from "../../core/events/envelope.ts";
+import { epochMs } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import type { OwnDecoding } from "../../ingest/spec/own-source.ts";
+import { decodeOwn } from "../../ingest/stages/decode-own.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { Delivery } from "../../ports/queue-receiver.ts";
 
 /** An object of the pipeline's bucket. */
 export interface ObjectSample {
@@ -19,13 +23,20 @@ export interface ObjectSample {
 /** The message of a producer. */
 export interface MessageSample {
   readonly payload: JsonObject;
+  /** Default: derived from the sample's position. */
   readonly dedupeKey?: string;
   /** `<org>.<domain>.<pipeline>`. */
   readonly source?: string;
   readonly eventTime?: string;
 }
 
-export type ProofSample = ObjectSample | MessageSample;
+/** A message in your own format: text as it is, any other value as JSON. */
+export interface OwnSample {
+  readonly body: JsonValue;
+}
+
+/** A record to prove a handler on: an object or a message, as the pipeline's source has. */
+export type ProofSample = ObjectSample | MessageSample | OwnSample;
 
 /** A sample as a record of the simulated world. */
 export interface ProofRecord {
@@ -52,13 +63,17 @@ const BUCKET = "samples";
 
 export function proofInput(pipeline: Pipeline, samples: readonly ProofSample[]): ProofInput {
   const objects = new Map<string, Uint8Array>();
-  const { contents, bucket, prefix } = pipeline.source;
+  const { contents, bucket, prefix, own } = pipeline.source;
   const records = samples.map((sample, at) => {
+    if (own !== null) {
+      if (!("body" in sample)) reject("reads own messages, so its samples are { body }");
+      return ownRecord(pipeline.name, own, sample, at + 1);
+    }
     if (contents === "messages") {
       if (!("payload" in sample)) reject("reads messages, so its samples are { payload }");
       return messageRecord(sample, at + 1);
     }
-    if (!("body" in sample)) reject("reads objects, so its samples are { key, body }");
+    if (!("key" in sample)) reject("reads objects, so its samples are { key, body }");
     const key = sample.key.startsWith(prefix) ? sample.key : `${prefix}${sample.key}`;
     const { body } = sample;
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -92,6 +107,42 @@ function messageRecord(sample: MessageSample, at: number): ProofRecord {
     identity: envelopeKey(source, dedupeKey),
     otherKeys: [built.value.envelope.event_id, ...(isDistinctive(dedupeKey) ? [dedupeKey] : [])],
     group: "samples",
+  };
+}
+
+function ownRecord(
+  pipeline: string,
+  own: OwnDecoding,
+  sample: OwnSample | ObjectSample,
+  at: number,
+): ProofRecord {
+  if (typeof own.key === "string") {
+    reject(
+      `takes its key from the ${own.key}, which samples do not have; prove it with another key`,
+    );
+  }
+  const body = typeof sample.body === "string" ? sample.body : JSON.stringify(sample.body);
+  const decoded = decodeOwn(pipeline, own, sampleDelivery(body));
+  if (decoded.kind === "unusable" || decoded.key === null) {
+    const reason = decoded.kind === "unusable" ? decoded.reason : "it has no key";
+    throw new TidegateError("TG_CONFIG_INVALID", `sample ${at} is not a message: ${reason}`);
+  }
+  const { key, identity } = decoded;
+  const otherKeys = isDistinctive(key) ? [key] : [];
+  return { name: `sample-${at}`, title: key, body, identity, otherKeys, group: "samples" };
+}
+
+function sampleDelivery(body: string): Delivery {
+  return {
+    messageId: "",
+    receipt: "",
+    body,
+    attributes: {},
+    traceHeader: null,
+    groupId: null,
+    sentAt: epochMs(0),
+    receiveCount: 1,
+    movedFrom: null,
   };
 }
 
@@ -147,6 +198,8 @@ function objectsOf(objects: ReadonlyMap<string, Uint8Array>): ObjectSource {
         kind: "opened",
         etag: md5Hex(bytes),
         lastModified: null,
+        metadata: {},
+        tags: async () => ({}),
         bytes: {
           size: bytes.byteLength,
           async *stream() {

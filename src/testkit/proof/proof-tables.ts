@@ -80,8 +80,13 @@ export class ProofTables {
     const values: JsonValue[] = [];
     for (const effect of effects) {
       if (effect.kind === "custom") values.push(effect.value as JsonValue);
+      else if (effect.kind === "sql") values.push({ ...effect } as unknown as JsonValue);
       else if (effect.kind === "delete") this.#tableOf(effect.table).delete(this.#keyOf(effect));
-      else this.#tableOf(effect.table).set(this.#keyOf(effect), { owner, row: { ...effect.row } });
+      else
+        this.#tableOf(effect.table).set(this.#keyOf(effect), {
+          owner,
+          row: { ...effect.row } as JsonValue,
+        });
     }
     if (values.length > 0) this.#emitted.set(key, values); // T2
   }
@@ -92,7 +97,7 @@ export class ProofTables {
     return rows;
   }
 
-  #keyOf(effect: Exclude<Effect, { kind: "custom" }>): string {
+  #keyOf(effect: Exclude<Effect, { kind: "custom" | "sql" }>): string {
     const values = effect.kind === "upsert" ? effect.row : effect.key;
     const columns = this.#spec?.tables[effect.table]?.key ?? Object.keys(values);
     return JSON.stringify(columns.map((column) => values[column] ?? null));

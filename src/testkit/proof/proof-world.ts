@@ -17,7 +17,7 @@ import { NO_RATES } from "../../sim/faults/fault-mix.ts";
 import { createHistory, type HistoryEvent } from "../../sim/history.ts";
 import { SimProcess } from "../../sim/hosts/process.ts";
 import { Network } from "../../sim/ports/network.ts";
-import { ledgerClock } from "../../sim/ports/sim-ledger.ts";
+import { callersTime, createStoreCaller } from "../../sim/ports/process-time.ts";
 import { createRecordNames } from "../../sim/record-names.ts";
 import { Scheduler } from "../../sim/scheduler.ts";
 import { TraceHash } from "../../sim/trace-hash.ts";
@@ -80,7 +80,7 @@ export async function runProof(setup: ProofSetup, options: RunOptions): Promise<
   };
   const scheduler = new Scheduler({ startAt, trace: new TraceHash(), drain });
   const services = await createProofServices(setup, { scheduler, run, seed });
-  for (const { identity, name } of records) services.ports.names.add(identity, name);
+  for (const { identity, name, body } of records) services.ports.names.add(identity, name, body);
   const consumers = ["consumer-1", "consumer-2"].map((name) => new ProofConsumer(name, services));
   run.enter({
     redeliver: ({ process }) => {
@@ -128,9 +128,9 @@ async function createProofServices(
   await scheduler.run(scheduler.now);
   const queues = await createQueues(scheduler, await starting, pipeline);
   const tables = new ProofTables(pipeline.sink);
-  const caller = { actor: "", now: null };
+  const caller = createStoreCaller();
   const ledger = createMemoryLedger(
-    { clock: ledgerClock(scheduler, caller) },
+    { clock: broker.clock, time: callersTime(scheduler, caller) },
     {
       retentionMs: days(1),
       writes: { dialect: "sqlite", run: (writes) => tables.run(writes) },

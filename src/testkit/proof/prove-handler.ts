@@ -22,6 +22,7 @@ import { PROOF_START_AT, type ProofSetup, type RunResult, runProof } from "./pro
 
 export type { FetchStub, ProofSample };
 
+/** Options of `proveHandler`; only `samples` is required. */
 export interface ProveOptions {
   /** The records to run the handler on: { key, body } for objects, { payload } for messages. */
   readonly samples: readonly ProofSample[];
@@ -29,18 +30,23 @@ export interface ProveOptions {
   readonly fetch?: FetchStub;
   /** Number of seeded schedules after the enumerated ones. Default: 100. */
   readonly seeds?: number;
+  /** Called after every schedule. */
   readonly onProgress?: (progress: ProofProgress) => void;
 }
 
+/** Schedules run so far, and in total. */
 export interface ProofProgress {
   readonly ran: number;
   readonly of: number;
 }
 
+/** The shortest schedule that breaks the handler. */
 export interface ProofFailure {
   /** The sample that fails. */
   readonly record: string;
+  /** What went wrong, in one sentence. */
   readonly problem: string;
+  /** How to fix the handler. */
   readonly hint: string;
   /** Number of injected faults; 0 if the handler breaks without any. */
   readonly faults: number;
@@ -48,14 +54,17 @@ export interface ProofFailure {
   readonly steps: readonly string[];
 }
 
+/** The result of a proof. "nothing-proved": no sample succeeds even without faults. */
 export interface ProofReport {
   readonly pipeline: string;
   readonly verdict: "survived" | "broken" | "nothing-proved";
+  /** Number of samples. */
   readonly records: number;
   /** Points at which faults can be injected. */
   readonly points: number;
   /** Schedules that the handler survived. */
   readonly schedules: number;
+  /** Null unless the verdict is "broken". */
   readonly failure: ProofFailure | null;
   /** Warnings that apply whatever the verdict is. */
   readonly warnings: readonly string[];

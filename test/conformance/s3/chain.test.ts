@@ -5,8 +5,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import {
   ACCOUNT,
   type EventQueue,
-  failureOf,
   REGION,
+  s3FailureOf,
   useBuckets,
 } from "../../support/s3-buckets.ts";
 
@@ -69,7 +69,7 @@ test("[109][113][116] one put reaches every queue of the topic, raw, wrapped and
 test("[117] a FIFO topic is refused, and a put succeeds although its topic was deleted", async () => {
   const Attributes = { FifoTopic: "true" };
   const fifo = await sns.createTopic({ Name: "ordered.fifo", Attributes });
-  const refused = await failureOf(notifying(fifo.TopicArn ?? ""));
+  const refused = await s3FailureOf(notifying(fifo.TopicArn ?? ""));
   expect(refused).toMatchObject({
     code: "InvalidArgument",
     message: "FIFO SNS topics are not supported.",
@@ -101,7 +101,7 @@ test("[117] if policies are enforced, the queue's policy must allow the bucket",
   const NotificationConfiguration = { QueueConfigurations };
   const configure = () =>
     guarded.s3.putBucketNotificationConfiguration({ Bucket, NotificationConfiguration });
-  expect((await failureOf(configure())).fields).toMatchObject({
+  expect((await s3FailureOf(configure())).fields).toMatchObject({
     ArgumentName1: queue.arn,
     ArgumentValue1: expect.stringContaining("do not allow S3 to publish notifications"),
   });

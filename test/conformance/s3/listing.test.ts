@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { failureOf, useBuckets } from "../../support/s3-buckets.ts";
+import { s3FailureOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 
@@ -139,7 +139,7 @@ test("buckets are listed by name, by prefix and in pages", async () => {
     ContinuationToken: ContinuationToken!,
   });
   expect(rest.Buckets?.map(({ Name }) => Name)).toEqual([`${prefix}-c`]);
-  expect(await failureOf(buckets.s3.listObjectsV2({ Bucket: "nowhere" }))).toMatchObject({
+  expect(await s3FailureOf(buckets.s3.listObjectsV2({ Bucket: "nowhere" }))).toMatchObject({
     code: "NoSuchBucket",
     status: 404,
   });

@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import type { ChecksumAlgorithm, ChecksumType } from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
 import { expect, test } from "vitest";
-import { failureOf, useBuckets } from "../../support/s3-buckets.ts";
+import { s3FailureOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 const MIB = 1_024 ** 2;
@@ -83,6 +83,32 @@ test.each([
   },
 );
 
+test.each(["with", "without"])(
+  "a composite checksum %s the number of parts is accepted",
+  async (form) => {
+    const upload = await begin({ ChecksumAlgorithm: "SHA256" });
+    const bodies = [pattern(PART, 1), pattern(77, 2)];
+    const parts = [];
+    for (const [index, body] of bodies.entries()) {
+      parts.push(await send(upload, index + 1, body, { ChecksumAlgorithm: "SHA256" }));
+    }
+    const sums = bodies.map((body) => createHash("sha256").update(body).digest());
+    const sum = createHash("sha256").update(Buffer.concat(sums)).digest("base64");
+    const wrong = buckets.s3.completeMultipartUpload({
+      ...upload,
+      MultipartUpload: { Parts: parts },
+      ChecksumSHA256: createHash("sha256").digest("base64"),
+    });
+    expect(await s3FailureOf(wrong)).toMatchObject({ code: "BadDigest", status: 400 });
+    const made = await buckets.s3.completeMultipartUpload({
+      ...upload,
+      MultipartUpload: { Parts: parts },
+      ChecksumSHA256: form === "with" ? `${sum}-2` : sum,
+    });
+    expect(made.ChecksumSHA256).toBe(`${sum}-2`);
+  },
+);
+
 test("the SDK's upload helper sends a stream of unknown length in parts", async () => {
   const Bucket = await buckets.bucket();
   const body = Buffer.concat([pattern(PART, 1), pattern(PART, 2), pattern(MIB, 3)]);
@@ -101,23 +127,23 @@ test("a list of parts out of order, with a wrong ETag, or with small parts is re
     await send(upload, 1, pattern(PART, 1)),
     await send(upload, 2, pattern(10, 2)),
   ];
-  const order = await failureOf(complete(upload, [two, one]));
+  const order = await s3FailureOf(complete(upload, [two, one]));
   expect(order).toMatchObject({ code: "InvalidPartOrder", status: 400 });
-  const twice = await failureOf(complete(upload, [one, one]));
+  const twice = await s3FailureOf(complete(upload, [one, one]));
   expect(twice.code).toBe("InvalidPartOrder");
-  const wrong = await failureOf(complete(upload, [{ ...one, ETag: two.ETag }, two]));
+  const wrong = await s3FailureOf(complete(upload, [{ ...one, ETag: two.ETag }, two]));
   expect(wrong).toMatchObject({ code: "InvalidPart", status: 400 });
-  const unknown = await failureOf(complete(upload, [one, { ...two, PartNumber: 9 }]));
+  const unknown = await s3FailureOf(complete(upload, [one, { ...two, PartNumber: 9 }]));
   expect(unknown.code).toBe("InvalidPart");
   const three = await send(upload, 3, pattern(10, 3));
-  const small = await failureOf(complete(upload, [one, two, three]));
+  const small = await s3FailureOf(complete(upload, [one, two, three]));
   expect(small).toMatchObject({ code: "EntityTooSmall", status: 400 });
   const none = await buckets.raw("POST", `/${upload.Bucket}/big?uploadId=${upload.UploadId}`, {
     body: "<CompleteMultipartUpload></CompleteMultipartUpload>",
   });
   expect(none.code).toBe("MalformedXML");
   const conditions = { MpuObjectSize: 1 };
-  expect((await failureOf(complete(upload, [one], conditions))).code).toBe("InvalidRequest");
+  expect((await s3FailureOf(complete(upload, [one], conditions))).code).toBe("InvalidRequest");
   await complete(upload, [one, two]);
   expect((await buckets.s3.headObject(upload)).ContentLength).toBe(PART + 10);
 });
@@ -134,7 +160,7 @@ test("a part sent again replaces the previous one, and parts not listed are dele
   ]);
   await complete(upload, [again]);
   expect((await buckets.s3.headObject(upload)).ContentLength).toBe(30);
-  expect(await failureOf(buckets.s3.listParts(upload))).toMatchObject({ code: "NoSuchUpload" });
+  expect(await s3FailureOf(buckets.s3.listParts(upload))).toMatchObject({ code: "NoSuchUpload" });
 });
 
 test("uploads and parts are listed in pages until they are aborted", async () => {
@@ -159,10 +185,10 @@ test("uploads and parts are listed in pages until they are aborted", async () =>
   });
   expect(next.Uploads?.map(({ Key }) => Key)).toEqual(["a", "big", "z/1", "z/2"]);
   await buckets.s3.abortMultipartUpload(upload);
-  const gone = await failureOf(buckets.s3.abortMultipartUpload(upload));
+  const gone = await s3FailureOf(buckets.s3.abortMultipartUpload(upload));
   expect(gone).toMatchObject({ code: "NoSuchUpload", status: 404 });
   const part = buckets.s3.uploadPart({ ...upload, PartNumber: 1, Body: "x" });
-  expect((await failureOf(part)).code).toBe("NoSuchUpload");
+  expect((await s3FailureOf(part)).code).toBe("NoSuchUpload");
   await buckets.s3.deleteBucket({ Bucket });
 });
 
@@ -179,7 +205,7 @@ test("parts can be copied from other objects, whole or in ranges", async () => {
   };
   const parts = [await copy(1, {}), await copy(2, { CopySourceRange: "bytes=5-14" })];
   const beyond = copy(3, { CopySourceRange: `bytes=0-${source.length}` });
-  expect((await failureOf(beyond)).code).toBe("InvalidArgument");
+  expect((await s3FailureOf(beyond)).code).toBe("InvalidArgument");
   await complete(upload, parts);
   const got = await buckets.s3.getObject(upload);
   const bytes = Buffer.from((await got.Body?.transformToByteArray()) ?? []);
@@ -198,7 +224,7 @@ test("completing is subject to the same conditions as a put, and emits one event
   await buckets.drain(queue);
   await buckets.s3.putObject({ Bucket, Key, Body: "there" });
   const part = await send(upload, 1, pattern(9, 1));
-  const refused = await failureOf(complete(upload, [part], { IfNoneMatch: "*" }));
+  const refused = await s3FailureOf(complete(upload, [part], { IfNoneMatch: "*" }));
   expect(refused).toMatchObject({ code: "PreconditionFailed", status: 412 });
   expect(await buckets.drain(queue)).toEqual([]);
   const { ETag } = await complete(upload, [part]);
@@ -229,10 +255,10 @@ test("completing again with the same parts succeeds without effect", async () =>
   expect((await buckets.s3.listObjectVersions({ Bucket })).Versions).toHaveLength(1);
   expect((await buckets.drain(queue)).filter(({ Records }) => Records)).toHaveLength(1);
 
-  const changed = await failureOf(complete(upload, [other]));
+  const changed = await s3FailureOf(complete(upload, [other]));
   expect(changed).toMatchObject({ code: "NoSuchUpload", status: 404 });
   await buckets.s3.putObject({ Bucket, Key, Body: "newer" });
-  expect((await failureOf(complete(upload, [part]))).code).toBe("NoSuchUpload");
+  expect((await s3FailureOf(complete(upload, [part]))).code).toBe("NoSuchUpload");
   await buckets.s3.deleteObject({ Bucket, Key });
-  expect((await failureOf(complete(upload, [part]))).code).toBe("NoSuchUpload");
+  expect((await s3FailureOf(complete(upload, [part]))).code).toBe("NoSuchUpload");
 });

@@ -4,7 +4,7 @@ import {
   ACCOUNT,
   ETAG_OF_NOTHING,
   type EventQueue,
-  failureOf,
+  s3FailureOf,
   useBuckets,
 } from "../../support/s3-buckets.ts";
 
@@ -226,7 +226,7 @@ test("[116] a new destination gets a test event; an existing one does not get an
 test("[117] an invalid ARN and a missing queue are refused", async () => {
   const Bucket = await buckets.bucket();
   const refused = (QueueArn: string) =>
-    failureOf(configure(Bucket, { QueueConfigurations: [{ QueueArn, Events: EVERYTHING }] }));
+    s3FailureOf(configure(Bucket, { QueueConfigurations: [{ QueueArn, Events: EVERYTHING }] }));
   expect(await refused("not-an-arn")).toMatchObject({
     code: "InvalidArgument",
     status: 400,
@@ -260,7 +260,7 @@ test("[117] FIFO queues, missing topics and unknown events are refused", async (
   await buckets.sqs.createQueue({ QueueName: "target.fifo", Attributes });
   const fifo = `arn:aws:sqs:us-east-1:${ACCOUNT}:target.fifo`;
   const queues = (QueueArn: string, Events: Event[]) =>
-    failureOf(configure(Bucket, { QueueConfigurations: [{ QueueArn, Events }] }));
+    s3FailureOf(configure(Bucket, { QueueConfigurations: [{ QueueArn, Events }] }));
   expect(await queues(fifo, EVERYTHING)).toMatchObject({
     code: "InvalidArgument",
     message: "FIFO SQS queues are not supported.",
@@ -272,7 +272,7 @@ test("[117] FIFO queues, missing topics and unknown events are refused", async (
   });
   const TopicArn = `arn:aws:sns:us-east-1:${ACCOUNT}:nowhere`;
   const topic = configure(Bucket, { TopicConfigurations: [{ TopicArn, Events: EVERYTHING }] });
-  expect((await failureOf(topic)).fields).toMatchObject({
+  expect((await s3FailureOf(topic)).fields).toMatchObject({
     ArgumentName1: TopicArn,
     ArgumentValue1: "The destination topic does not exist",
   });
@@ -292,16 +292,16 @@ test("[117] rules that could match the same key for the same event are refused",
   };
   const put = (...QueueConfigurations: ReturnType<typeof rule>[]) =>
     configure(Bucket, { QueueConfigurations });
-  const overlap = await failureOf(put(rule("s3:ObjectCreated:*"), rule("s3:ObjectCreated:Put")));
+  const overlap = await s3FailureOf(put(rule("s3:ObjectCreated:*"), rule("s3:ObjectCreated:Put")));
   expect(overlap).toMatchObject({ code: "InvalidArgument", status: 400 });
   expect(overlap.message).toContain("cannot share a common event type");
   const nested = put(rule("s3:ObjectCreated:*", "a/"), rule("s3:ObjectCreated:Put", "a/b"));
-  expect((await failureOf(nested)).message).toContain("ambiguously defined");
+  expect((await s3FailureOf(nested)).message).toContain("ambiguously defined");
   const suffixes = put(
     rule("s3:ObjectCreated:*", "a/", ".gz"),
     rule("s3:ObjectCreated:*", "a/", "r.gz"),
   );
-  expect((await failureOf(suffixes)).message).toContain("ambiguously defined");
+  expect((await s3FailureOf(suffixes)).message).toContain("ambiguously defined");
   await put(
     rule("s3:ObjectCreated:*", "a/", ".jpg"),
     rule("s3:ObjectCreated:*", "a/", ".png"),

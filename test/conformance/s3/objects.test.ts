@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { type ChecksumAlgorithm, GetObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
 import { expect, test } from "vitest";
-import { failureOf, textOf, useBuckets } from "../../support/s3-buckets.ts";
+import { bodyTextOf, s3FailureOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 
@@ -143,11 +143,11 @@ test.each([
 test("a range beyond the end is 416, and a malformed one returns the whole object", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
   await buckets.s3.putObject({ ...at, Body: "hello" });
-  const beyond = await failureOf(buckets.s3.getObject({ ...at, Range: "bytes=5-" }));
+  const beyond = await s3FailureOf(buckets.s3.getObject({ ...at, Range: "bytes=5-" }));
   expect(beyond).toMatchObject({ code: "InvalidRange", status: 416 });
-  expect(await textOf(buckets.s3.getObject({ ...at, Range: "bytes=3-1" }))).toBe("hello");
+  expect(await bodyTextOf(buckets.s3.getObject({ ...at, Range: "bytes=3-1" }))).toBe("hello");
   await buckets.s3.putObject({ ...at, Body: "" });
-  expect((await failureOf(buckets.s3.getObject({ ...at, Range: "bytes=0-" }))).status).toBe(416);
+  expect((await s3FailureOf(buckets.s3.getObject({ ...at, Range: "bytes=0-" }))).status).toBe(416);
   expect((await buckets.s3.getObject(at)).ContentLength).toBe(0);
 });
 
@@ -175,16 +175,16 @@ test("conditional reads return 304, 412, or the object", async () => {
 
 test("conditional writes require that the object does not exist or is unchanged", async () => {
   const at = { Bucket: await buckets.bucket(), Key: "k" };
-  const missing = failureOf(buckets.s3.putObject({ ...at, Body: "1", IfMatch: '"e"' }));
+  const missing = s3FailureOf(buckets.s3.putObject({ ...at, Body: "1", IfMatch: '"e"' }));
   expect(await missing).toMatchObject({ code: "NoSuchKey", status: 404 });
   const { ETag } = await buckets.s3.putObject({ ...at, Body: "1", IfNoneMatch: "*" });
-  const again = failureOf(buckets.s3.putObject({ ...at, Body: "2", IfNoneMatch: "*" }));
+  const again = s3FailureOf(buckets.s3.putObject({ ...at, Body: "2", IfNoneMatch: "*" }));
   expect(await again).toMatchObject({ code: "PreconditionFailed", status: 412 });
   await buckets.s3.putObject({ ...at, Body: "3", IfMatch: ETag });
-  const stale = failureOf(buckets.s3.putObject({ ...at, Body: "4", IfMatch: ETag }));
+  const stale = s3FailureOf(buckets.s3.putObject({ ...at, Body: "4", IfMatch: ETag }));
   expect(await stale).toMatchObject({ code: "PreconditionFailed", status: 412 });
-  expect(await textOf(buckets.s3.getObject(at))).toBe("3");
-  const never = failureOf(buckets.s3.putObject({ ...at, Body: "5", IfNoneMatch: '"x"' }));
+  expect(await bodyTextOf(buckets.s3.getObject(at))).toBe("3");
+  const never = s3FailureOf(buckets.s3.putObject({ ...at, Body: "5", IfNoneMatch: '"x"' }));
   expect(await never).toMatchObject({ code: "NotImplemented", status: 501 });
 });
 
@@ -219,9 +219,9 @@ test("a copy keeps or replaces metadata and tags; a copy onto itself must change
   expect(renewed.Metadata).toEqual({ b: "2" });
   const { TagSet } = await buckets.s3.getObjectTagging({ Bucket, Key: "new" });
   expect(TagSet).toEqual([{ Key: "u", Value: "2" }]);
-  const same = failureOf(buckets.s3.copyObject({ ...from, CopySource }));
+  const same = s3FailureOf(buckets.s3.copyObject({ ...from, CopySource }));
   expect(await same).toMatchObject({ code: "InvalidRequest", status: 400 });
-  const gone = failureOf(buckets.s3.copyObject({ ...from, CopySource: `${Bucket}/nothing` }));
+  const gone = s3FailureOf(buckets.s3.copyObject({ ...from, CopySource: `${Bucket}/nothing` }));
   expect(await gone).toMatchObject({ code: "NoSuchKey", status: 404 });
 });
 
@@ -233,10 +233,10 @@ test("tags are stored, replaced and removed; too many and duplicate ones are ref
   await buckets.s3.putObjectTagging({ ...at, Tagging: { TagSet: tags(10) } });
   expect((await buckets.s3.getObjectTagging(at)).TagSet).toHaveLength(10);
   const many = buckets.s3.putObjectTagging({ ...at, Tagging: { TagSet: tags(11) } });
-  expect((await failureOf(many)).code).toBe("InvalidTag");
+  expect((await s3FailureOf(many)).code).toBe("InvalidTag");
   const twice = [...tags(1), ...tags(1)];
   const doubled = buckets.s3.putObjectTagging({ ...at, Tagging: { TagSet: twice } });
-  expect((await failureOf(doubled)).code).toBe("InvalidTag");
+  expect((await s3FailureOf(doubled)).code).toBe("InvalidTag");
   await buckets.s3.deleteObjectTagging(at);
   expect((await buckets.s3.getObjectTagging(at)).TagSet).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { failureOf, textOf, useBuckets } from "../../support/s3-buckets.ts";
+import { bodyTextOf, s3FailureOf, useBuckets } from "../../support/s3-buckets.ts";
 
 const buckets = useBuckets();
 
@@ -25,10 +25,10 @@ test("every put is a version, each can be read, and the newest is the current on
   const one = await buckets.s3.putObject({ ...at, Body: "1" });
   const two = await buckets.s3.putObject({ ...at, Body: "2" });
   expect(one.VersionId).not.toBe(two.VersionId);
-  expect(await textOf(buckets.s3.getObject(at))).toBe("2");
-  expect(await textOf(buckets.s3.getObject({ ...at, VersionId: one.VersionId }))).toBe("1");
+  expect(await bodyTextOf(buckets.s3.getObject(at))).toBe("2");
+  expect(await bodyTextOf(buckets.s3.getObject({ ...at, VersionId: one.VersionId }))).toBe("1");
   await buckets.s3.deleteObject({ ...at, VersionId: two.VersionId });
-  expect(await textOf(buckets.s3.getObject(at))).toBe("1");
+  expect(await bodyTextOf(buckets.s3.getObject(at))).toBe("1");
 });
 
 test("deleting adds a marker; deleting the marker restores the object", async () => {
@@ -36,12 +36,12 @@ test("deleting adds a marker; deleting the marker restores the object", async ()
   await buckets.s3.putObject({ ...at, Body: "1" });
   const marker = await buckets.s3.deleteObject(at);
   expect(marker.DeleteMarker).toBe(true);
-  const gone = await failureOf(buckets.s3.getObject(at));
+  const gone = await s3FailureOf(buckets.s3.getObject(at));
   expect(gone).toMatchObject({ code: "NoSuchKey", status: 404 });
   const head = await buckets.raw("HEAD", `/${at.Bucket}/k`);
   expect(head.headers.get("x-amz-delete-marker")).toBe("true");
   const onMarker = { ...at, VersionId: marker.VersionId };
-  const refused = await failureOf(buckets.s3.getObject(onMarker));
+  const refused = await s3FailureOf(buckets.s3.getObject(onMarker));
   expect(refused).toMatchObject({ code: "MethodNotAllowed", status: 405 });
   expect((await buckets.s3.listObjectsV2(at)).KeyCount).toBe(0);
   const listed = await buckets.s3.listObjectVersions(at);
@@ -49,7 +49,7 @@ test("deleting adds a marker; deleting the marker restores the object", async ()
   expect(listed.Versions).toMatchObject([{ Key: "k", IsLatest: false }]);
   const undone = await buckets.s3.deleteObject(onMarker);
   expect(undone).toMatchObject({ DeleteMarker: true, VersionId: marker.VersionId });
-  expect(await textOf(buckets.s3.getObject(at))).toBe("1");
+  expect(await bodyTextOf(buckets.s3.getObject(at))).toBe("1");
 });
 
 test("while suspended, only the null version is replaced", async () => {
@@ -66,7 +66,7 @@ test("while suspended, only the null version is replaced", async () => {
   expect(await buckets.s3.deleteObject(at)).toMatchObject({ VersionId: "null" });
   expect(await ids()).toEqual([[versioned.VersionId], ["null"]]);
   const nulled = { ...at, VersionId: versioned.VersionId };
-  expect(await textOf(buckets.s3.getObject(nulled))).toBe("versioned");
+  expect(await bodyTextOf(buckets.s3.getObject(nulled))).toBe("versioned");
 });
 
 test("an object from before versioning is the null version", async () => {
@@ -75,15 +75,15 @@ test("an object from before versioning is the null version", async () => {
   const VersioningConfiguration = { Status: "Enabled" as const };
   await buckets.s3.putBucketVersioning({ ...at, VersioningConfiguration });
   await buckets.s3.putObject({ ...at, Body: "new" });
-  expect(await textOf(buckets.s3.getObject({ ...at, VersionId: "null" }))).toBe("old");
+  expect(await bodyTextOf(buckets.s3.getObject({ ...at, VersionId: "null" }))).toBe("old");
 });
 
 test("malformed and unknown version ids are refused with different errors", async () => {
   const at = { Bucket: await buckets.versioned(), Key: "k" };
   await buckets.s3.putObject({ ...at, Body: "1" });
-  const bad = failureOf(buckets.s3.getObject({ ...at, VersionId: "what" }));
+  const bad = s3FailureOf(buckets.s3.getObject({ ...at, VersionId: "what" }));
   expect(await bad).toMatchObject({ code: "InvalidArgument", status: 400 });
-  const never = failureOf(buckets.s3.getObject({ ...at, VersionId: "0".repeat(32) }));
+  const never = s3FailureOf(buckets.s3.getObject({ ...at, VersionId: "0".repeat(32) }));
   expect(await never).toMatchObject({ code: "NoSuchVersion", status: 404 });
 });
 
@@ -108,11 +108,11 @@ test("versions are listed newest first within a key, page by page", async () => 
 test("a bucket that contains only a delete marker is not empty", async () => {
   const at = { Bucket: await buckets.versioned(), Key: "k" };
   const { VersionId } = await buckets.s3.deleteObject(at);
-  const refused = failureOf(buckets.s3.deleteBucket(at));
+  const refused = s3FailureOf(buckets.s3.deleteBucket(at));
   expect(await refused).toMatchObject({ code: "BucketNotEmpty", status: 409 });
   await buckets.s3.deleteObject({ ...at, VersionId });
   await buckets.s3.deleteBucket(at);
-  expect(await failureOf(buckets.s3.listObjectsV2(at))).toMatchObject({ code: "NoSuchBucket" });
+  expect(await s3FailureOf(buckets.s3.listObjectsV2(at))).toMatchObject({ code: "NoSuchBucket" });
 });
 
 test("a bucket can be emptied page by page, although the last version of a page is deleted", async () => {
@@ -143,7 +143,7 @@ test("a marker before the prefix does not end the listing", async () => {
   const within = { Bucket, Prefix: "b", KeyMarker: "a" };
   const listed = await buckets.s3.listObjectVersions({ ...within, VersionIdMarker: a.VersionId });
   expect(listed.Versions?.map(({ Key }) => Key)).toEqual(["b"]);
-  const wrong = await failureOf(
+  const wrong = await s3FailureOf(
     buckets.s3.listObjectVersions({ ...within, VersionIdMarker: "no version" }),
   );
   expect(wrong).toMatchObject({ code: "InvalidArgument", status: 400 });

@@ -6,7 +6,7 @@ import {
 } from "@aws-sdk/client-sns";
 import { expect, test } from "vitest";
 import {
-  type Endpoint,
+  type HttpEndpoint,
   openEndpoint,
   openSnsServer,
   type SnsServer,
@@ -15,7 +15,7 @@ import {
 
 type Body = Record<string, string>;
 
-const bodyAt = (endpoint: Endpoint, index: number) =>
+const bodyAt = (endpoint: HttpEndpoint, index: number) =>
   JSON.parse(endpoint.requests.at(index)?.body ?? "{}") as Body;
 
 async function subscribe(server: SnsServer, url: string, input: object = {}) {
@@ -29,7 +29,7 @@ async function subscribe(server: SnsServer, url: string, input: object = {}) {
 /** Subscribes and calls the confirmation link that the endpoint received. */
 async function confirmed(
   server: SnsServer,
-  endpoint: Endpoint,
+  endpoint: HttpEndpoint,
   input: object = {},
 ): Promise<string> {
   const arn = await subscribe(server, endpoint.url, { ReturnSubscriptionArn: true, ...input });

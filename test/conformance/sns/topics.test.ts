@@ -370,12 +370,21 @@ describe("subscriptions", () => {
     expect(await read()).not.toHaveProperty("FilterPolicy");
   });
 
+  test("a client may write RawMessageDelivery as True", async () => {
+    const topic = await server.topic("any-case");
+    const SubscriptionArn = await server.subscribe(topic, `${QUEUE_PREFIX}q`);
+    const input = { SubscriptionArn, AttributeName: "RawMessageDelivery", AttributeValue: "True" };
+    await server.sns.send(new SetSubscriptionAttributesCommand(input));
+    const shown = await server.sns.send(new GetSubscriptionAttributesCommand({ SubscriptionArn }));
+    expect(shown.Attributes?.RawMessageDelivery).toBe("true");
+  });
+
   test.each([
     ["Fake", "x", "AttributeName"],
     [
       "RawMessageDelivery",
-      "True",
-      "RawMessageDelivery: Invalid value [True]. Must be true or false.",
+      "yes",
+      "RawMessageDelivery: Invalid value [yes]. Must be true or false.",
     ],
     ["RawMessageDelivery", "", "RawMessageDelivery: Invalid value []. Must be true or false."],
     [

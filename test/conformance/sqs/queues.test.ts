@@ -28,6 +28,21 @@ test("[24] a FIFO queue's name ends with .fifo, which counts towards its length"
   }
 });
 
+test.each(["True", "TRUE"])("a client may write a boolean as %s", async (yes) => {
+  const name = `${endpoint.freshName()}.fifo`;
+  const attributes = { FifoQueue: yes, ContentBasedDeduplication: yes };
+  const { QueueUrl } = await create(name, attributes);
+  const { Attributes } = await endpoint.sqs.getQueueAttributes({
+    QueueUrl,
+    AttributeNames: ["FifoQueue", "ContentBasedDeduplication"],
+  });
+  expect(Attributes).toEqual({ FifoQueue: "true", ContentBasedDeduplication: "true" });
+  expect((await create(name, attributes)).QueueUrl).toBe(QueueUrl);
+  const off = { ContentBasedDeduplication: "False" };
+  await endpoint.sqs.setQueueAttributes({ QueueUrl, Attributes: off });
+  expect((await create(name, { ...attributes, ...off })).QueueUrl).toBe(QueueUrl);
+});
+
 test.each([
   ["FifoQueue", "false", "Unknown Attribute FifoQueue."],
   ["ContentBasedDeduplication", "true", "Unknown Attribute ContentBasedDeduplication."],

@@ -65,6 +65,27 @@ function attributesOf(broker: Broker, queue: string) {
 }
 
 describe("a setup", () => {
+  test("with problems of several kinds is refused with all of them in one message", async () => {
+    const faulty = {
+      queues: [
+        { name: "typo", attribute: {} }, // an unknown field
+        { name: "orders", deadLetter: { queue: "none", maxReceiveCount: 3 } }, // a bad reference
+        { name: "slow", attributes: { VisibilityTimeout: "99999" } }, // a value that SQS refuses
+        { name: "behind-typo", deadLetter: { queue: "typo", maxReceiveCount: 3 } }, // sound
+      ],
+      topics: [{ name: "news" }],
+      subscriptions: [{ topic: "news", queue: "slow" }], // sound
+      buckets: [{ name: "NO" }], // a name that S3 refuses
+    } as unknown as CloudSetup;
+    const refused = await start(faulty).catch((error: Error) => error.message);
+    expect(String(refused).split("\n").slice(1)).toEqual([
+      expect.stringMatching(/^ {2}\/queues\/0\/attribute /),
+      "  /queues/1/deadLetter/queue names a queue that this setup does not define",
+      expect.stringMatching(/^ {2}\/queues\/2 is refused: /),
+      expect.stringMatching(/^ {2}\/buckets\/0 is refused: /),
+    ]);
+  });
+
   test("creates all resources of the example", async () => {
     const cloud = await start(EXAMPLE);
     const { names, subscriptions, topics, buckets } = await snapshot(cloud);

@@ -1,10 +1,13 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type Cloud, type CloudOptions, startCloud } from "../../../src/api/cloud.ts";
+import type { CloudOptions } from "../../../src/cloud/cloud-options.ts";
+import { type Cloud, startCloud } from "../../../src/cloud/start-cloud.ts";
+import { packageVersion } from "../../../src/platform/package-version.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -104,6 +107,30 @@ test("close() ends long polls with an empty response and is idempotent", async (
   await Promise.all([cloud.close(), cloud.close()]);
   expect(await poll).toEqual({});
   await expect(fetch(cloud.endpoint)).rejects.toThrow();
+});
+
+test("health reports the version of the package", async () => {
+  await using cloud = await startCloud();
+  const health = await (await fetch(new URL("/_tidegate/health", cloud.endpoint))).json();
+  expect(health).toMatchObject({ version: packageVersion() });
+});
+
+test("hosts below the base host are buckets, and clients may call them", async () => {
+  await using cloud = await startCloud({
+    baseHost: "tidegate",
+    setup: { buckets: [{ name: "files" }] },
+  });
+  const call = (method: string, host: string, path: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const { port } = cloud;
+      const sent = request({ method, port, path, headers: { host, "content-length": "0" } });
+      sent.on("response", (answer) => resolve(answer.resume().statusCode));
+      sent.on("error", reject).end();
+    });
+  expect(await call("PUT", `files.tidegate:${cloud.port}`, "/a")).toBe(200);
+  expect(await call("GET", `tidegate:${cloud.port}`, "/files/a")).toBe(200);
+  expect(await call("GET", `files.other:${cloud.port}`, "/a")).toBe(403);
+  await expect(startCloud({ baseHost: "http://tidegate" })).rejects.toThrow("invalid baseHost");
 });
 
 test("a folder in use is refused, and a failed start releases its folder (G1)", async () => {

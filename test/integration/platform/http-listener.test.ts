@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import {
@@ -201,19 +202,34 @@ describe.each(PATHS)("$path", ({ options: pathOptions }) => {
     expect(await (await reply).text()).toBe("late");
   });
 
-  test("a connection beyond the limit is closed, and the others continue to work", async () => {
+  test("a connection beyond the limit is refused while all others are busy", async () => {
+    const { handler, first, release } = createHolder();
+    const { port } = await serveOnPath(handler, { connectionsMax: 1 });
+    const busy = await connected(port);
+    busy.write(REQUEST);
+    await first;
+    expect(await exchangeRaw(port, REQUEST).catch(() => "")).toBe("");
+    const reply = once(busy, "data");
+    release("late");
+    expect(String(await reply)).toMatch(/^HTTP\/1.1 200/);
+    busy.destroy();
+  });
+
+  test("at the limit, a new connection replaces the one that was idle for longest", async () => {
     const { handler } = createRecorder();
     const { port } = await serveOnPath(handler, { connectionsMax: 2 });
-    const first = await connected(port);
-    const second = await connected(port);
-    expect(await exchangeRaw(port, REQUEST).catch(() => "")).toBe("");
-    second.write(REQUEST);
-    const [chunk] = await new Promise<[Buffer]>((resolve) =>
-      second.once("data", (data) => resolve([data])),
-    );
-    expect(chunk.toString()).toMatch(/^HTTP\/1.1 200/);
-    first.destroy();
-    second.destroy();
+    const used = await connected(port);
+    const unused = await connected(port);
+    used.write(REQUEST);
+    await once(used, "data"); // From here on, it is idle for less long than the other.
+    const closed = once(unused, "close");
+    const third = await connected(port);
+    await closed;
+    for (const socket of [used, third]) {
+      socket.write(REQUEST);
+      expect(String(await once(socket, "data"))).toMatch(/^HTTP\/1.1 200/);
+      socket.destroy();
+    }
   });
 
   test("the signal aborts when the client disconnects, and a late reply is not an error (N3)", async () => {

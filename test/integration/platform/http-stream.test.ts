@@ -5,7 +5,7 @@ import type { HttpReply } from "../../../src/ports/http.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createListening } from "../../support/listening.ts";
 
-const { serve, dial: dialUp } = createListening({ wantsStream: () => true });
+const { serve, dial: dialUp } = createListening({ streamBytesOf: () => 1 });
 
 /** A connection, and everything received on it. */
 function dial(port: number, head: string) {

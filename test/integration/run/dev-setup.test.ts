@@ -14,6 +14,7 @@ test("names are derived from the pipeline's name and are valid queue names", () 
     topic: "a-b-objects",
     queue: "a-b-events",
     deadLetterQueue: "a-b-dead-letters",
+    lateQueue: null,
   });
   const long = pipeline({ name: "x".repeat(128), source: { bucket: "files" }, handler });
   expect(devNames(long).deadLetterQueue.length).toBeLessThanOrEqual(80);
@@ -27,6 +28,7 @@ test("a queue that the pipeline names keeps its name, and its dead-letter queue 
     topic: null,
     queue: "orders.fifo",
     deadLetterQueue: "orders-dead-letters.fifo",
+    lateQueue: null,
   });
 });
 

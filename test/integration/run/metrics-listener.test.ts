@@ -11,7 +11,7 @@ function source(ok = { value: true }) {
 
 test("metrics and health are served on loopback, and health is 503 during a drain", async () => {
   const ok = { value: true };
-  const { origin, close } = await startMetricsListener(source(ok), 0);
+  const { origin, close } = await startMetricsListener(source(ok), { port: 0 });
   try {
     const metrics = await fetch(`${origin}/metrics`);
     expect(metrics.headers.get("content-type")).toBe("text/plain; version=0.0.4");
@@ -28,14 +28,29 @@ test("metrics and health are served on loopback, and health is 503 during a drai
 });
 
 test("a port in use is reported with the flag that changes it", async () => {
-  const first = await startMetricsListener(source(), 0);
+  const first = await startMetricsListener(source(), { port: 0 });
   try {
     const { port } = new URL(first.origin);
-    await expect(startMetricsListener(source(), Number(port))).rejects.toMatchObject({
+    await expect(startMetricsListener(source(), { port: Number(port) })).rejects.toMatchObject({
       code: "TG_PORT_IN_USE",
       message: expect.stringContaining("--metrics-port"),
     });
   } finally {
     await first.close();
   }
+});
+
+test("metrics can be served on another address, and a wrong one is reported with its flag", async () => {
+  const { origin, close } = await startMetricsListener(source(), { port: 0, host: "::1" });
+  try {
+    expect(origin).toMatch(/^http:\/\/\[::1\]:\d+$/);
+    expect((await fetch(`${origin}/metrics`)).status).toBe(200);
+  } finally {
+    await close();
+  }
+  const wrong = startMetricsListener(source(), { port: 0, host: "192.0.2.1" });
+  await expect(wrong).rejects.toMatchObject({
+    code: "TG_CONFIG_INVALID",
+    message: expect.stringContaining("--metrics-host"),
+  });
 });

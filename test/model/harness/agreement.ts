@@ -1,4 +1,4 @@
-// Agreement: whether an observed answer is the expected one.
+// Agreement: whether an observed response equals the expected one.
 //   A1. Faults agree by name and message; "~text" expects a message that contains the text.
 //   A2. The order of lists that promise none is not compared; the order inside a group is.
 
@@ -8,7 +8,7 @@ import { Illegal } from "../reference/choices.ts";
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** The expected value, with every "~text" that holds replaced by what was observed. */
+/** The expected value, with every matching "~text" replaced by the observed text. */
 function fillIn(expected: Json, observed: Json): Json {
   if (typeof expected === "string" && expected.startsWith("~")) {
     const holds = typeof observed === "string" && observed.includes(expected.slice(1));
@@ -30,7 +30,7 @@ function fillIn(expected: Json, observed: Json): Json {
 
 /** Throws Illegal with a readable difference unless the two agree. */
 export function agree(what: string, expected: unknown, observed: unknown): void {
-  // Through JSON, so that how an object was made does not matter.
+  // Through JSON, so that prototypes and undefined members do not matter.
   const actual = JSON.parse(JSON.stringify(observed ?? null)) as Json;
   const filled = fillIn(JSON.parse(JSON.stringify(expected ?? null)) as Json, actual);
   try {
@@ -40,18 +40,18 @@ export function agree(what: string, expected: unknown, observed: unknown): void 
   }
 }
 
-/** A peek without what is the broker's own affair: numbers, and due instants long past. */
+/** A peek without internals of the broker: message numbers, and due times in the past. */
 export function comparablePeek(messages: readonly PeekedMessage[]): Record<string, unknown> {
   const groups: Record<string, unknown[]> = {};
   for (const { seq: _seq, dueAt, ...message } of messages) {
-    const lane = message.groupId ?? "";
-    groups[lane] ??= [];
-    groups[lane].push({ ...message, dueAt: message.state === "visible" ? null : dueAt });
+    const group = message.groupId ?? "";
+    groups[group] ??= [];
+    groups[group].push({ ...message, dueAt: message.state === "visible" ? null : dueAt });
   }
   return groups;
 }
 
-/** The same for a standard queue, where order means nothing. */
+/** The same for a standard queue, which promises no order. */
 export function comparableBag(messages: readonly PeekedMessage[]): Record<string, unknown> {
   const byId = messages.toSorted((a, b) => (a.messageId < b.messageId ? -1 : 1));
   return comparablePeek(byId); // A2

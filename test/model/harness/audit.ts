@@ -1,4 +1,4 @@
-// Audit: everything that can be seen of the broker without changing it, compared.
+// Audit: compares everything that can be read from the broker without changing it.
 
 import type { OperationInput, PeekedMessage } from "../../../src/broker/model/operations.ts";
 import { Illegal } from "../reference/choices.ts";

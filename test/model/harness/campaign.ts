@@ -10,11 +10,11 @@ export interface CampaignOptions {
   readonly runs: number;
   readonly commandsMax: number;
   readonly seed: number;
-  /** Off where the shortest counterexample is of no use. */
+  /** False if the shortest counterexample is not needed. */
   readonly shrinks: boolean;
 }
 
-/** Runs until the subject and the reference disagree; resolves to the report, null if never. */
+/** Runs until subject and reference disagree; resolves to the report, or null if they agree. */
 export async function findDisagreement(
   createSubject: () => Subject,
   options: CampaignOptions,

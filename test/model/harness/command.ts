@@ -1,6 +1,6 @@
-// What every command is made of: the queues of the small world, and a frame for fast-check.
-//   K1. Dead letters flow down a chain (x -> x-dead -> x-attic) or in place, never in a circle.
-//   K2. What AWS leaves undefined is not asked: `ready` says no.
+// Command: the queues that commands use, and the wrapper that fast-check needs.
+//   K1. Dead letters move along a chain (x -> x-dead -> x-attic) or stay, never in a circle.
+//   K2. Behaviour that AWS leaves undefined is not tested: `ready` returns false.
 
 import fc from "fast-check";
 import type { Session } from "./session.ts";
@@ -11,15 +11,15 @@ export const QUEUES = [
   "orders",
   "orders-dead",
   "orders-attic",
-  "lanes.fifo",
-  "lanes-dead.fifo",
-  "lanes-attic.fifo",
+  "groups.fifo",
+  "groups-dead.fifo",
+  "groups-attic.fifo",
 ] as const;
 export const NEXT: Record<string, string> = {
   orders: "orders-dead",
   "orders-dead": "orders-attic",
-  "lanes.fifo": "lanes-dead.fifo",
-  "lanes-dead.fifo": "lanes-attic.fifo",
+  "groups.fifo": "groups-dead.fifo",
+  "groups-dead.fifo": "groups-attic.fifo",
 };
 
 export function command(
@@ -36,11 +36,11 @@ export function command(
   };
 }
 
-/** Queues to aim at; one of them is never there. */
+/** Queues that commands target; one of them never exists. */
 export const anyQueue = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom("orders", "lanes.fifo") },
-  { weight: 4, arbitrary: fc.constantFrom("orders-dead", "lanes-dead.fifo") },
-  { weight: 1, arbitrary: fc.constantFrom("orders-attic", "lanes-attic.fifo", "absent") },
+  { weight: 8, arbitrary: fc.constantFrom("orders", "groups.fifo") },
+  { weight: 4, arbitrary: fc.constantFrom("orders-dead", "groups-dead.fifo") },
+  { weight: 1, arbitrary: fc.constantFrom("orders-attic", "groups-attic.fifo", "absent") },
 );
 export const rarely = fc.integer({ min: 0, max: 19 }).map((n) => n === 0);
 

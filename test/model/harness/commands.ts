@@ -1,4 +1,4 @@
-// Commands: the random schedules of the comparison, in a world so small that things collide.
+// Commands: the random schedules of the comparison, on so few queues and ids that they collide.
 
 import fc from "fast-check";
 import type { OperationInput, SendEntry } from "../../../src/broker/model/operations.ts";
@@ -31,7 +31,7 @@ const sendRecipe = fc.record({
 });
 type SendRecipe = typeof sendRecipe extends fc.Arbitrary<infer T> ? T : never;
 
-/** The entries that a recipe means for the queue as it is now. */
+/** The entries that a recipe produces for the present queue. */
 export function entriesOf(session: Session, recipe: SendRecipe): SendEntry[] {
   const fifo = recipe.queue.endsWith(".fifo");
   const queue = queueNamed(session.world, recipe.queue);
@@ -85,7 +85,7 @@ function receiveInput(recipe: ReceiveRecipe, waitMs: number): OperationInput<"re
   };
 }
 
-/** K2: a receive is not asked for again once time alone has changed what it took. */
+/** K2: a receive is not repeated after time alone has changed its messages. */
 function isRepeatable(session: Session, recipe: ReceiveRecipe): boolean {
   const queue = queueNamed(session.world, recipe.queue);
   const now = session.time.now();
@@ -108,7 +108,7 @@ const receive = receiveRecipe.map((recipe) =>
   ),
 );
 
-/** Receives again and again without hiding anything, which is the way to the dead letters. */
+/** Receives repeatedly without hiding messages, which turns them into dead letters. */
 const wearOut = fc.tuple(anyQueue, fc.integer({ min: 2, max: 4 })).map(([queue, rounds]) =>
   command(show("wearOut", { queue, rounds }), async (session) => {
     for (let round = 0; round < rounds; round += 1) {
@@ -145,7 +145,7 @@ const giveUp = fc.nat(3).map((index) =>
   ),
 );
 
-/** Handles, mostly late ones; a number that is too high is an unknown handle. */
+/** Handles, mostly recent ones; a number that is too high is an unknown handle. */
 const anyHandles = fc.array(fc.nat(7), { minLength: 1, maxLength: 3 });
 
 function pickHandles(session: Session, name: string, picks: readonly number[]): string[] {
@@ -219,7 +219,7 @@ function times(count: number, arbitrary: fc.Arbitrary<Command>): fc.Arbitrary<Co
   return Array.from({ length: count }, () => arbitrary);
 }
 
-/** Everything that may happen, the likelier the more often it stands here. */
+/** All commands; one that is listed more often is more likely. */
 export const anyCommand: fc.Arbitrary<Command>[] = [
   ...times(8, send),
   ...times(8, receive),

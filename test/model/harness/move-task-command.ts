@@ -1,4 +1,4 @@
-// The move task as a command: started, waited for, and followed by the reference as one step.
+// Move-task command: starts a task, waits for it, and lets the reference follow it as one step.
 
 import fc from "fast-check";
 import { Illegal } from "../reference/choices.ts";
@@ -17,7 +17,7 @@ import { audit, peekAll } from "./audit.ts";
 import type { Session } from "./session.ts";
 
 const STEPS_MAX = 200;
-/** A task may take this long in its own time; nothing that expires sooner is moved. */
+/** The longest that a task may take; messages that expire sooner are not moved. */
 const TASK_MS_MAX = 10_000;
 
 interface MoveRecipe {
@@ -25,7 +25,7 @@ interface MoveRecipe {
   readonly destination: string | null;
 }
 
-/** Where the messages of `source` go, or null if that is nowhere or not for us to say. */
+/** Where the messages of `source` go; null if nowhere, or if AWS does not define it. */
 function targetsOf(session: Session, recipe: MoveRecipe): RefQueue[] | null {
   const { world } = session;
   const source = queueNamed(world, recipe.source);
@@ -89,8 +89,8 @@ async function move(session: Session, recipe: MoveRecipe): Promise<void> {
 }
 
 const anyRecipe = fc.record<MoveRecipe>({
-  source: fc.constantFrom("orders-dead", "lanes-dead.fifo", "orders-attic", "orders"),
-  destination: fc.constantFrom(null, null, "orders", "lanes.fifo"),
+  source: fc.constantFrom("orders-dead", "groups-dead.fifo", "orders-attic", "orders"),
+  destination: fc.constantFrom(null, null, "orders", "groups.fifo"),
 });
 
 export const moveTask = anyRecipe.map((recipe) => ({

@@ -1,5 +1,5 @@
-// Observed choices: the reference follows what the broker under test was seen to do, and every
-// choice outside the rules throws Illegal.
+// Observed choices: the reference follows the choices of the broker under test. A choice that the
+// rules do not allow throws Illegal.
 //   C1. Message ids and handles are never reused; sequence numbers have 20 digits and grow.
 //   C2. A receive may take any candidate, in any order, but only candidates.
 
@@ -14,15 +14,15 @@ import { type Choices, Illegal } from "../reference/choices.ts";
 import { isExhausted } from "../reference/receiving.ts";
 import { isFifo, type RefMessage, type RefQueue, type RefWorld } from "../reference/state.ts";
 
-/** What was seen of one step. */
+/** The observed result of one step. */
 export interface Observation {
   readonly sent?: readonly Result<SentMessage, Fault>[];
   readonly deliveries?: readonly ReceivedCopy[];
   /** Ids that left the queue in a receive without being delivered. */
   readonly movedIds?: ReadonlySet<string>;
-  /** An empty answer is fine, whatever is there: the time to wait was over. */
+  /** An empty response is allowed whatever the queue has, because the wait has ended. */
   readonly timedOut?: boolean;
-  /** What the targets of a move task hold now, by queue name. */
+  /** The present messages of the targets of a move task, by queue name. */
   readonly peeked?: ReadonlyMap<string, readonly PeekedMessage[]>;
   readonly taskHandle?: string;
 }
@@ -30,7 +30,7 @@ export interface Observation {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const SEQUENCE = /^\d{20}$/;
 
-/** What has been seen since the beginning, through all restarts. */
+/** Everything observed since the first step, across restarts. */
 export interface Seen {
   readonly messageIds: Set<string>;
   readonly handles: Set<string>;
@@ -64,7 +64,7 @@ function checkNewSequence(queue: RefQueue, sequence: string | null): string | nu
   return sequence;
 }
 
-/** The candidate that the observed receive turned to next. */
+/** The candidate that the observed receive took next. */
 function pickObserved(
   observed: Observation,
   queue: RefQueue,

@@ -1,4 +1,4 @@
-// Commands on queues: creating, changing, emptying and deleting them.
+// Queue commands: create, change, purge and delete queues.
 
 import fc from "fast-check";
 import { arnOf, queueNamed, redrivePolicyOf } from "../reference/state.ts";
@@ -24,7 +24,7 @@ const anyFifoAttributes = fc.record(
 );
 const anyRedrive = fc.constantFrom(null, null, "remove", "itself", 1, 2, 3);
 
-/** Attributes as the queue takes them; at most one of them is refused. */
+/** Attributes of a queue; at most one of them is invalid. */
 export const anyConfiguration = fc
   .tuple(anyAttributes, anyFifoAttributes, anyRedrive)
   .map(([plain, fifo, redrive]) => (session: Session, name: string): Record<string, string> => {
@@ -72,7 +72,7 @@ export const setAttributes = fc
   );
 
 /**
- * K2: not while somebody waits on the queue, or sends dead letters to it.
+ * K2: not while a receive waits on the queue, or another queue sends dead letters to it.
  */
 function isDeletable(session: Session, name: string): boolean {
   const arn = arnOf(session.world, name);

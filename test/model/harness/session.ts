@@ -1,8 +1,8 @@
-// Session: one run of the comparison. It asks the broker under test, lets the reference follow
-// what was observed, and throws Illegal as soon as the two disagree.
-//   S1. The reference moves only by observed answers and by time.
-//   S2. An operation answers without time passing, but for receives that may wait.
-//   S3. A waiting receive is answered as soon as anything is deliverable, and at its end.
+// Session: one run of the comparison. It calls the broker under test, lets the reference follow
+// the observed responses, and throws Illegal as soon as the two disagree.
+//   S1. The reference changes only by observed responses and by time.
+//   S2. An operation responds without time passing, except for receives that may wait.
+//   S3. A waiting receive is answered as soon as a message is deliverable, or when its wait ends.
 
 import type { Broker } from "../../../src/broker/engine/broker.ts";
 import type { Fault } from "../../../src/broker/model/fault.ts";
@@ -17,18 +17,18 @@ import type {
 import type { S3Fault } from "../../../src/broker/model/s3/s3-fault.ts";
 import type { Result } from "../../../src/core/result.ts";
 import type { Clock } from "../../../src/ports/clock.ts";
+import { drain, ManualTime } from "../../support/broker/manual-time.ts";
 import { Illegal } from "../reference/choices.ts";
 import { isExhausted, takeNow } from "../reference/receiving.ts";
 import { step } from "../reference/reference.ts";
 import { createRefWorld, expire, queueNamed, type RefWorld } from "../reference/state.ts";
 import { agree } from "./agreement.ts";
 import { audit, listAll, peekAll } from "./audit.ts";
-import { drain, ManualTime } from "./manual-ports.ts";
 import { createObservedChoices, type Observation, type Seen } from "./observed-choices.ts";
 import type { Subject } from "./subject.ts";
 
 const DRAINS_MAX = 20;
-/** Beyond this many stops on one way, time jumps to its goal. */
+/** After this many stops of one advance, time jumps to the target. */
 const STOPS_MAX = 400;
 
 type Answer<K extends OperationName> = OperationResult<K>;
@@ -42,7 +42,7 @@ export interface Waiter {
   failure: unknown;
 }
 
-/** A handle somebody holds. */
+/** A handle that a receive returned. */
 export interface HeldHandle {
   readonly queue: string;
   readonly queueSerial: number;
@@ -76,12 +76,12 @@ export class Session {
   }
 
   async open(): Promise<void> {
-    this.#clock = this.time.face();
+    this.#clock = this.time.view();
     this.#broker = await this.#subject.open(this.#clock);
     await drain();
   }
 
-  /** Asks the broker and expects its answer at once. */
+  /** Calls the broker and expects its response immediately. */
   async ask<K extends OperationName>(name: K, input: OperationInput<K>): Promise<Answer<K>> {
     const answer = await this.#askOnce(name, input);
     if (answer === null) throw new Illegal(`${name} was not answered`); // S2
@@ -107,7 +107,7 @@ export class Session {
     return answer;
   }
 
-  /** One operation: asked, followed by the reference, compared. */
+  /** Runs one operation on the broker and on the reference, and compares the responses. */
   async run<K extends OperationName>(name: K, input: OperationInput<K>): Promise<Answer<K>> {
     const before = await this.#peekBefore(name, input);
     const answer = await this.ask(name, input);
@@ -116,7 +116,7 @@ export class Session {
     return answer;
   }
 
-  /** The power fails during the operation: answered means committed, else undone. */
+  /** The power fails during the operation: a response means committed, none means undone. */
   async runIntoCrash<K extends OperationName>(name: K, input: OperationInput<K>): Promise<void> {
     const before = await this.#peekBefore(name, input);
     this.#subject.cutPower();
@@ -169,7 +169,7 @@ export class Session {
     await this.settle();
   }
 
-  /** Gives up a waiting receive; it must have taken nothing, which the next audit shows. */
+  /** Aborts a waiting receive. It must not have consumed a message, which the next audit checks. */
   async giveUp(waiter: Waiter): Promise<void> {
     waiter.abort.abort(new Error("the client went away"));
     await drain();
@@ -184,7 +184,7 @@ export class Session {
     await audit(this);
   }
 
-  /** Lets time pass, stopping wherever the broker wants to wake. */
+  /** Advances time, stopping whenever the broker is due to wake. */
   async advance(spanMs: number): Promise<void> {
     const goal = this.time.now() + spanMs;
     for (let stops = 0; stops < STOPS_MAX; stops += 1) {
@@ -197,7 +197,7 @@ export class Session {
     await this.settle();
   }
 
-  /** Follows all long polls: the answered ones, then those that must keep waiting. */
+  /** Follows all long polls: first those that were answered, then those that must still wait. */
   async settle(): Promise<void> {
     await drain();
     expire(this.world, this.time.now());
@@ -263,7 +263,7 @@ export class Session {
     if (queue !== null) this.#hold(queue, value.deliveries ?? []);
   }
 
-  /** Says it plainly when a refusal was not called for, before any choice is missed. */
+  /** Reports an unexpected refusal as such, before a missing choice hides it. */
   #expectRefusal(
     name: OperationName,
     input: unknown,
@@ -309,7 +309,7 @@ export class Session {
     );
   }
 
-  /** Compares everything there is to see. */
+  /** Compares all observable state. */
   async audit(): Promise<void> {
     await audit(this);
     await listAll(this);

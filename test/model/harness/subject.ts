@@ -12,11 +12,11 @@ import {
 export interface Subject {
   /** Opens a broker on the disk as it is. */
   open(clock: Clock): Promise<Broker>;
-  /** The power fails: nothing that the present broker writes from now on reaches the disk. */
+  /** Simulates a power failure: later writes of the current broker do not reach the disk. */
   cutPower(): void;
 }
 
-/** The reference itself, possibly with a planted bug. */
+/** The reference itself, optionally with a planted bug. */
 export function createReferenceSubject(bug: PlantedBug = {}): Subject {
   let disk: RefDisk = createRefDisk();
   return {

@@ -1,23 +1,23 @@
-// Choices: all that AWS leaves open. The reference asks for each where it arises, so that one
-// body of rules serves twice: choosing by itself (a naive broker), or following what another
-// broker was seen to choose (a judge).
+// Choices: everything that AWS leaves open. The reference requests each choice where it arises, so
+// that the same rules serve two purposes: a naive broker that chooses by itself, and a judge that
+// follows the observed choices of another broker.
 
 import type { RefMessage, RefQueue } from "./state.ts";
 
-/** Where a choice is made that the rules do not allow. */
+/** Thrown for a choice that the rules do not allow. */
 export class Illegal extends Error {}
 
 export interface Choices {
   /** The identity of a newly accepted message. */
   sent(queue: RefQueue, index: number): { messageId: string; sequenceNumber: string | null };
-  /** Which of the candidates a receive turns to next, or null when it ends. */
+  /** The candidate that a receive takes next, or null when it ends. */
   pick(queue: RefQueue, candidates: readonly RefMessage[], takenCount: number): RefMessage | null;
-  /** What a delivery carries that no rule tells. `index` is its place in the answer. */
+  /** Parts of a delivery that no rule determines. `index` is its position in the response. */
   delivered(
     message: RefMessage,
     index: number,
   ): { receiptHandle: string; sequenceNumber: string | null; dedupId: string | null };
-  /** The new sequence number of a dead letter on a FIFO queue, or null while it is unseen. */
+  /** The new sequence number of a dead letter on a FIFO queue; null until it is observed. */
   deadLettered(target: RefQueue): string | null;
   /** The new identity of a redriven message. */
   redriven(
@@ -27,7 +27,7 @@ export interface Choices {
   taskStarted(): string;
 }
 
-/** Chooses like the plainest broker there is: oldest first, ids that count up. */
+/** Chooses like a naive broker: oldest message first, ids that count up. */
 export function createPlainChoices(next: () => number, now: () => number): Choices {
   const id = () => `00000000-0000-4000-8000-${String(next()).padStart(12, "0")}`;
   const sequence = (queue: RefQueue) =>

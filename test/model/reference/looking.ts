@@ -1,4 +1,4 @@
-// Looking in the reference: lists, counts and peeks; nothing here changes anything.
+// Reads of the reference: lists, counts and peeks. Nothing here changes state.
 
 import type { Fault } from "../../../src/broker/model/fault.ts";
 import type {

@@ -1,7 +1,7 @@
-// Move tasks of the reference, without a rate: started by one step, carried out by another.
-//   M1. A redriven message is a new message: new id, sent now, never received, from nowhere.
-//       Which deduplication id it carries on a FIFO queue is said nowhere.
-//   M2. Without a destination each message goes back to the queue it came from.
+// Move tasks of the reference, without a rate limit: one step starts a task, another runs it.
+//   M1. A redriven message is a new message: new id, sent now, never received, without a source.
+//       Its deduplication id on a FIFO queue is not documented.
+//   M2. Without a destination, each message returns to the queue it came from.
 
 import { type Fault, refuse } from "../../../src/broker/model/fault.ts";
 import type { OperationInput, OperationOutput } from "../../../src/broker/model/operations.ts";
@@ -42,7 +42,7 @@ export function startMoveTask(
   return succeed({ handle });
 }
 
-/** Moves every message of the source; the caller sees to it that none is in flight or delayed. */
+/** Moves every message of the source; the caller ensures that none is in flight or delayed. */
 export function runMoveTask(world: RefWorld, task: RefTask, choices: Choices): void {
   const source = queueOfArn(world, task.sourceArn);
   if (source === undefined) throw new Illegal("the source of a running task is gone");

@@ -39,7 +39,7 @@ export function missingQueue(): Refusal {
   return refuse("QueueDoesNotExist", "The specified queue does not exist.");
 }
 
-/** Checks and normalises what a caller set; an empty text stands for "remove". */
+/** Validates and normalises the given values; an empty text means "remove". */
 function readAttributes(
   world: RefWorld,
   name: string,
@@ -71,7 +71,7 @@ function readAttributes(
   return { ok: true, value: read };
 }
 
-/** The canonical text, "" to remove the policy, or null when it is invalid. */
+/** The canonical text, "" to remove the policy, or null if it is invalid. */
 function readRedrivePolicy(world: RefWorld, name: string, text: string): string | null {
   if (text === "") return "";
   const { deadLetterTargetArn, maxReceiveCount } = JSON.parse(text) as Record<string, unknown>;

@@ -1,9 +1,9 @@
 // Receiving in the reference: which messages are delivered, and which become dead letters.
-//   V1. A group delivers its messages in order up to the first that is in flight or delayed; what
-//       this very receive took does not block.
+//   V1. A group delivers its messages in order up to the first that is in flight or delayed. The
+//       messages of the same receive do not block each other.
 //   V2. A message that was received maxReceiveCount times from this queue is moved, not returned,
-//       by the receive that would pick it. The count that is shown continues in the next queue;
-//       the one that is compared restarts there, even if it is the same queue.
+//       by the receive that would pick it. The reported count continues in the next queue; the
+//       compared count restarts there, even if it is the same queue.
 //   V4. An attempt can be repeated while its messages are hidden by it, for five minutes at most.
 //   V3. A receive ends when it has `max` messages or no candidate is left.
 
@@ -33,7 +33,7 @@ import {
   redrivePolicyOf,
 } from "./state.ts";
 
-/** The messages a receive may turn to next, when it has already seen `seen`. */
+/** The messages that a receive may take next, after those in `seen`. */
 export function candidatesOf(
   queue: RefQueue,
   now: EpochMs,
@@ -132,7 +132,7 @@ function deliver(
   return deliveryOf(message, chosen.receiptHandle, chosen.sequenceNumber);
 }
 
-/** Takes what can be taken now; for a waiting receive, once more whenever something changed. */
+/** Takes all available messages; a waiting receive tries again after every change. */
 export function takeNow(
   world: RefWorld,
   queue: RefQueue,
@@ -158,7 +158,7 @@ export function takeNow(
   }
 }
 
-/** The same answer again, its messages hidden again. */
+/** Repeats the response and hides its messages again. */
 function repeat(
   queue: RefQueue,
   attempt: RefAttempt,
@@ -200,7 +200,7 @@ export function receive(
   if (input.attemptId !== null && !isFifo(queue)) {
     return refuse("InvalidParameterValue", "~not valid for this queue type");
   }
-  // V4: `expire` has dropped what is over.
+  // V4: `expire` has dropped expired attempts.
   const previous = queue.attempts.find((attempt) => attempt.id === input.attemptId);
   if (previous !== undefined) return repeat(queue, previous, input, now);
   const deliveries = takeNow(world, queue, input, now, choices);

@@ -1,5 +1,5 @@
-// The reference as a Broker, so that the comparison can be tried on itself and on planted bugs.
-//   B1. Its disk is one box with a copy of the world, written before each answer.
+// The reference as a Broker, so that the comparison can be tested on itself and on planted bugs.
+//   B1. Its disk is one copy of the world, written before each response.
 //   B2. A waiting receive is tried again after every operation and at every instant at which
 //       something may become visible or expire.
 
@@ -21,11 +21,11 @@ import { takeNow } from "./receiving.ts";
 import { step } from "./reference.ts";
 import { attributeMs, createRefWorld, expire, queueNamed, type RefWorld } from "./state.ts";
 
-/** What outlives a reference broker. */
+/** The state that survives a reference broker. */
 export interface RefDisk {
   world: RefWorld;
   counter: number;
-  /** Set by a crash in the middle: from then on nothing is written or answered. */
+  /** Set by a crash during an operation: nothing is written or answered after that. */
   dead: boolean;
 }
 
@@ -33,7 +33,7 @@ export function createRefDisk(): RefDisk {
   return { world: createRefWorld("000000000000", "us-east-1"), counter: 0, dead: false };
 }
 
-/** Ways to be wrong, for the test of the test. */
+/** Defects that a planted bug may have. */
 export interface PlantedBug {
   readonly onStart?: (world: RefWorld) => void;
   readonly beforeStep?: (world: RefWorld, name: OperationName, input: unknown) => void;
@@ -58,6 +58,7 @@ class ReferenceBroker implements Broker {
   readonly account = "000000000000";
   readonly region = "us-east-1";
   readonly healthy = true;
+  readonly clockLeap = null;
   readonly faults = new FaultPlan();
   readonly #disk: RefDisk;
   readonly #clock: Clock;

@@ -1,4 +1,4 @@
-// The reference: one function from (world, operation, instant, choices) to the answer.
+// The reference: one function from (world, operation, time, choices) to the response.
 
 import { type Fault, refuse } from "../../../src/broker/model/fault.ts";
 import type {
@@ -89,7 +89,7 @@ const STEPS: { [K in OperationName]?: Step<K> } = {
   peek,
 };
 
-/** Runs one operation at `now`; what AWS leaves open is asked of `choices`. */
+/** Runs one operation at `now`; `choices` decides what AWS leaves open. */
 export function step<K extends OperationName>(
   world: RefWorld,
   name: K,

@@ -1,4 +1,4 @@
-// Sending in the reference: what is refused, what is a duplicate, what becomes a message.
+// Sending in the reference: which entries are refused, are duplicates, or become messages.
 
 import { createHash } from "node:crypto";
 import { type Fault, refuse } from "../../../src/broker/model/fault.ts";
@@ -27,14 +27,14 @@ const NO_DEDUP_ID =
   "The queue should either have ContentBasedDeduplication enabled or " +
   "MessageDeduplicationId provided explicitly";
 
-/** The deduplication id that counts: the explicit one, or the hash of the body. */
+/** The effective deduplication id: the explicit one, or the hash of the body. */
 function dedupIdOf(queue: RefQueue, entry: SendEntry): string | null {
   if (entry.dedupId !== null) return entry.dedupId;
   if (queue.attributes.ContentBasedDeduplication !== "true") return null;
   return createHash("sha256").update(entry.body).digest("hex");
 }
 
-/** Faults that refuse a whole batch, as they refuse a single send. */
+/** Faults that refuse a whole batch or a single send. */
 function requestFault(queue: RefQueue, entry: SendEntry, batch: boolean): Fault | null {
   if (!isFifo(queue)) return null;
   if (entry.groupId === null) {

@@ -35,7 +35,7 @@ function find(world: RefWorld, queue: RefQueue, handle: string): Found {
   return { kind: "found", message, latest: message.handle === handle };
 }
 
-/** A receive that was changed cannot be asked for again. */
+/** A receive whose messages were changed cannot be repeated. */
 function spoil(queue: RefQueue, handle: string | null): void {
   for (const attempt of queue.attempts) {
     if (handle !== null && attempt.handles.includes(handle)) attempt.spoiled = true;
@@ -53,7 +53,6 @@ function deleteOne(world: RefWorld, queue: RefQueue, handle: string, now: EpochM
       message: invalidValue(handle, "ReceiptHandle", "The receipt handle has expired."),
     };
   }
-  if (!latest) return null; // Somebody else received it since: success, and it stays.
   queue.messages = queue.messages.filter((other) => other !== message);
   spoil(queue, message.handle);
   return null;
@@ -68,7 +67,7 @@ function changeOne(
   const match = find(world, queue, entry.handle);
   if (match.kind === "fault") return match.fault;
   if (match.kind === "found" && isFifo(queue) && !match.latest) {
-    // No document gives the sentence for a handle that a later receive has replaced.
+    // AWS does not document the message for a handle that a later receive has replaced.
     const message = `~Value ${entry.handle} for parameter ReceiptHandle is invalid.`;
     return { name: "InvalidParameterValue", message };
   }
@@ -89,7 +88,7 @@ function changeOne(
       message: "~Total VisibilityTimeout for the message is beyond the limit [43200 seconds]",
     };
   }
-  // A change to the very same instant is none.
+  // A change to the same time changes nothing.
   if (message.dueAt !== now + entry.visibilityMs) spoil(queue, message.handle);
   message.dueAt = now + entry.visibilityMs;
   return null;

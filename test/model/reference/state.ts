@@ -1,9 +1,9 @@
-// State of the reference broker: plain arrays, found again by linear scans.
-//   R1. Nothing here is fast, and nothing here is clever; it is read beside AWS's documents.
+// State of the reference broker: plain arrays and linear scans.
+//   R1. The code is neither fast nor clever, so that it can be compared with AWS's documents.
 //   R2. A message array is in order of arrival. For a FIFO queue that is the order of each group.
-//   R3. All state is plain data, so that a copy of it is a restart.
-//   R4. A refusal message that begins with "~" stands for "contains the rest": AWS documents the
-//       error there, but not its whole sentence.
+//   R3. All state is plain data, so that a restart is a copy of it.
+//   R4. A refusal message that begins with "~" means "contains the rest": AWS documents the error,
+//       but not its complete message.
 
 import type { MessageAttribute } from "../../../src/broker/model/operations.ts";
 import type { EpochMs } from "../../../src/core/units.ts";
@@ -16,16 +16,16 @@ export interface RefMessage {
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly traceHeader: string | null;
   readonly groupId: string | null;
-  /** Null on standard queues, and after a redrive until somebody has seen it. */
+  /** Null on standard queues, and after a redrive until it is observed. */
   dedupId: string | null;
-  /** Null on standard queues, and on FIFO queues until somebody has seen it (after a move). */
+  /** Null on standard queues, and on FIFO queues until it is observed (after a move). */
   sequenceNumber: string | null;
   readonly sentAt: number;
   dueAt: number;
   receivedAt: number;
   firstReceivedAt: number;
   receiveCount: number;
-  /** Its receive count when it came to this queue. */
+  /** Its receive count when it arrived in this queue. */
   arrivalCount: number;
   readonly sourceArn: string | null;
   /** Handle of the latest receive. */
@@ -40,7 +40,7 @@ export interface RefDedup {
   readonly sequenceNumber: string | null;
 }
 
-/** One receive that may be asked for again. */
+/** One receive that may be repeated. */
 export interface RefAttempt {
   readonly id: string;
   readonly at: number;
@@ -68,7 +68,7 @@ export interface RefQueue {
   lastSequence: string;
 }
 
-/** Which receive of which message a handle stands for. */
+/** The receive and the message that a handle refers to. */
 export interface RefHandle {
   readonly handle: string;
   readonly queueSerial: number;
@@ -140,7 +140,7 @@ export function redrivePolicyOf(queue: RefQueue): RefRedrivePolicy | null {
   return text === undefined ? null : (JSON.parse(text) as RefRedrivePolicy);
 }
 
-/** The sentence AWS has for most values it does not like. */
+/** AWS's message for most invalid values. */
 export function invalidValue(value: string | number, parameter: string, reason: string): string {
   return `Value ${value} for parameter ${parameter} is invalid. Reason: ${reason}`;
 }
@@ -150,7 +150,7 @@ export function stateOf(message: RefMessage, now: EpochMs): "visible" | "delayed
   return message.receiveCount === 0 ? "delayed" : "in-flight";
 }
 
-/** Drops what is past its retention, everywhere: in flight, delayed or visible. */
+/** Drops messages past their retention, whether in flight, delayed or visible. */
 export function expire(world: RefWorld, now: EpochMs): void {
   for (const queue of world.queues) {
     const retentionMs = attributeMs(queue, "MessageRetentionPeriod");

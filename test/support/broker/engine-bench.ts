@@ -17,13 +17,14 @@ import type { Change, MessageContent } from "../../../src/core/broker-change.ts"
 import { createSeededRandom } from "../../../src/core/seeded-random.ts";
 import { durationMs } from "../../../src/core/units.ts";
 import type { BrokerStore } from "../../../src/ports/broker-store.ts";
+import type { ReplySpace } from "../../../src/ports/reply-space.ts";
 import type { Turn } from "../../../src/ports/turn.ts";
 import { createMemoryBrokerStore } from "../../../src/stores/memory/broker-store.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { receiveInput } from "./model-bench.ts";
 
 /** Lets everything run that can run without time passing. */
-export async function turns(count = 5): Promise<void> {
+export async function engineTurns(count = 5): Promise<void> {
   for (let remaining = count; remaining > 0; remaining -= 1) {
     await new Promise<void>((resolve) => {
       setImmediate(resolve);
@@ -31,7 +32,7 @@ export async function turns(count = 5): Promise<void> {
   }
 }
 
-export interface Held {
+export interface HeldCommit {
   readonly changes: readonly Change[];
   /** Applies the changes and resolves the commit. */
   pass(): Promise<void>;
@@ -41,7 +42,7 @@ export interface Held {
 
 export class HandStore implements BrokerStore {
   readonly commits: (readonly Change[])[] = [];
-  readonly held: Held[] = [];
+  readonly held: HeldCommit[] = [];
   readonly #inner: BrokerStore;
   /** The changes of commits that have not ended. */
   readonly #notEnded = new Set<readonly Change[]>();
@@ -55,6 +56,10 @@ export class HandStore implements BrokerStore {
 
   get objects() {
     return this.#inner.objects;
+  }
+
+  get space() {
+    return this.#inner.space;
   }
 
   load() {
@@ -87,7 +92,7 @@ export class HandStore implements BrokerStore {
           await apply();
           this.#notEnded.delete(batch);
           resolve();
-          await turns();
+          await engineTurns();
         },
         break: () => {
           this.#notEnded.delete(batch);
@@ -98,8 +103,8 @@ export class HandStore implements BrokerStore {
   }
 
   /** The commit that the test holds back. */
-  async heldCommit(): Promise<Held> {
-    await turns();
+  async heldCommit(): Promise<HeldCommit> {
+    await engineTurns();
     return present(this.held.shift(), "a commit in flight");
   }
 
@@ -133,17 +138,20 @@ export class EngineBench {
       cacheBytes?: number;
       seed?: number;
       onError?: (error: unknown) => void;
+      acceptClock?: boolean;
+      replySpace?: ReplySpace;
     } = {},
   ): Promise<EngineBench> {
     const clock = options.clock ?? new ManualClock();
     const store = new HandStore(options.store);
     const random = createSeededRandom(options.seed ?? 1);
-    const { cacheBytes } = options;
+    const { cacheBytes, acceptClock = false } = options;
     const broker = await createBroker(
-      { store, clock, random, turn, onError: options.onError },
+      { store, clock, random, turn, onError: options.onError, replySpace: options.replySpace },
       {
         account: "000000000000",
         region: "eu-north-1",
+        acceptClock,
         ...(cacheBytes === undefined ? {} : { contentCacheBytesMax: cacheBytes }),
       },
     );
@@ -184,7 +192,7 @@ export class EngineBench {
   /** Lets time pass and everything happen that it brings. */
   async pass(spanMs: number): Promise<void> {
     this.clock.advance(spanMs);
-    await turns();
+    await engineTurns();
     await this.broker.idle();
   }
 }

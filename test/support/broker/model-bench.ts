@@ -83,6 +83,8 @@ export class ModelBench {
       emit: (change) => this.#emit(change),
       newId: () => this.#random.uuid(),
       read: (seq) => present(this.contents.get(seq), `content of ${seq}`),
+      isFull: false,
+      mayDeliver: true,
       objects: this.#objects,
     };
   }

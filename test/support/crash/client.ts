@@ -9,7 +9,7 @@ import {
   answerDuplicate,
   answerSend,
   checkNewSequence,
-  type Delivered,
+  type DeliveredCopy,
   liveMessages,
   type MessageFact,
   queueFacts,
@@ -95,7 +95,7 @@ interface WireMessage {
   readonly Attributes?: Readonly<Record<string, string>>;
 }
 
-const deliveredOf = ({ Body, MessageId, Attributes }: WireMessage): Delivered => ({
+const deliveredOf = ({ Body, MessageId, Attributes }: WireMessage): DeliveredCopy => ({
   body: Body,
   messageId: MessageId,
   sequenceNumber: Attributes?.SequenceNumber ?? null,

@@ -100,8 +100,14 @@ function fault(status: number, type: string): Reply {
 export async function createLossyProxy(target: string): Promise<LossyProxy> {
   const agent = new Agent({ keepAlive: true });
   const plan: Plan = {
-    ...{ losing: null, silenced: { action: "", times: 0 }, losingAt: -1, conflictingAt: -1 },
-    ...{ tokenAt: -1, between: { at: -1, work: async () => {} }, requests: 0, lost: 0 },
+    losing: null,
+    silenced: { action: "", times: 0 },
+    losingAt: -1,
+    conflictingAt: -1,
+    tokenAt: -1,
+    between: { at: -1, work: async () => {} },
+    requests: 0,
+    lost: 0,
   };
   const server = createServer(async (request, response) => {
     const body = await text(request);

@@ -29,21 +29,21 @@ export async function createPostgresProxy(target: string): Promise<PostgresProxy
     const far = openSocket(Number(port), hostname);
     track(near, () => far);
     track(far, () => near);
-    let fate: "cut" | "silence" | null = null;
+    let loss: "cut" | "silence" | null = null;
     let dead = false;
     near.on("data", (sent) => {
       if (losing !== null && sent.includes(losing.text)) {
-        fate = losing.how;
+        loss = losing.how;
         losing = null;
       }
       far.write(sent);
     });
     far.on("data", (answer) => {
-      if (fate === null) near.write(answer);
+      if (loss === null) near.write(answer);
       else if (!dead) {
         dead = true;
         lost += 1;
-        if (fate === "cut") near.destroy();
+        if (loss === "cut") near.destroy();
       }
     });
   });

@@ -97,7 +97,7 @@ export async function openSides<S extends { close(): Promise<void> }>(
 }
 
 /** What the other side may do at once, and the state it leaves if it is alone. */
-export interface Run<M> {
+export interface RivalRun<M> {
   readonly name: string;
   readonly moves: readonly M[];
   readonly remaining: readonly unknown[];
@@ -110,8 +110,8 @@ export interface Run<M> {
 export async function findRuns<M>(
   runs: Readonly<Record<string, readonly M[]>>,
   leftBy: (moves: readonly M[]) => Promise<readonly unknown[]>,
-): Promise<Run<M>[]> {
-  const distinct: Run<M>[] = [];
+): Promise<RivalRun<M>[]> {
+  const distinct: RivalRun<M>[] = [];
   const states = [await leftBy([])];
   for (const [name, moves] of Object.entries(runs)) {
     const remaining = await leftBy(moves);

@@ -13,6 +13,7 @@ import { createMemoryLedger } from "../../../src/stores/memory/ledger.ts";
 import { createSqliteLedger } from "../../../src/stores/sqlite/ledger/ledger.ts";
 import type { ManualClock } from "../manual-clock.ts";
 import { createManualClock } from "../manual-clock.ts";
+import { ANY_INPUT } from "../stores/any-input.ts";
 import { turn } from "../stores/real-ports.ts";
 
 export const SCOPE = { pipeline: "orders", generation: 1 };
@@ -58,7 +59,12 @@ export async function claimOne(
   } = {},
 ): Promise<ClaimResult> {
   const { owner = "worker-1", object, scope = SCOPE } = more;
-  const request = { key: asRecordKey(name), receivedAt: clock.now(), ...(object && { object }) };
+  const request = {
+    key: asRecordKey(name),
+    input: ANY_INPUT,
+    receivedAt: clock.now(),
+    ...(object && { object }),
+  };
   const [result] = await ledger.claim(scope, [request], { owner, leaseMs: seconds(30) });
   if (result === undefined) throw new Error("no result");
   return result;
@@ -86,7 +92,13 @@ export async function failOne(
   fence: Fence,
   permanent = false,
 ) {
-  const attempt = { owner: "worker-1", receivedAt: clock.now(), permanent, failure: FAILURE };
+  const attempt = {
+    owner: "worker-1",
+    input: ANY_INPUT,
+    receivedAt: clock.now(),
+    permanent,
+    failure: FAILURE,
+  };
   const [result] = await ledger.fail(SCOPE, [{ key: asRecordKey(name), fence, ...attempt }]);
   return result;
 }

@@ -107,6 +107,17 @@ export function setBucketTags(
   return change(state, step, name, (bucket) => ({ ...bucket, tags }));
 }
 
+export function setBucketConfig(
+  state: BrokerState,
+  step: ModelStep,
+  { bucket: name, name: config, document }: S3Input<"setBucketConfig">,
+): Result<null, S3Fault> {
+  return change(state, step, name, (bucket) => ({
+    ...bucket,
+    configs: { ...bucket.configs, [config]: document },
+  }));
+}
+
 export function setBucketNotification(
   state: BrokerState,
   step: ModelStep,

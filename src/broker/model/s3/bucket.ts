@@ -11,6 +11,19 @@ import { noSuchBucket, type S3Fault } from "./s3-fault.ts";
 
 export type Versioning = "Enabled" | "Suspended" | null;
 
+/** Settings that the model only stores; the wire gives them their meaning. */
+export type BucketConfigName =
+  | "accelerate"
+  | "cors"
+  | "encryption"
+  | "lifecycle"
+  | "logging"
+  | "ownershipControls"
+  | "policy"
+  | "publicAccessBlock"
+  | "requestPayment"
+  | "website";
+
 export interface BucketRecord {
   readonly number: number;
   readonly name: string;
@@ -19,6 +32,8 @@ export interface BucketRecord {
   readonly versioning: Versioning;
   readonly tags: Readonly<Record<string, string>> | null;
   readonly notification: NotificationConfig;
+  /** The document of each setting; null: deleted by a client; absent: never set. */
+  readonly configs?: Readonly<Partial<Record<BucketConfigName, string | null>>>;
 }
 
 export function bucketOf(state: BrokerState, name: string): Result<BucketRecord, S3Fault> {

@@ -6,8 +6,10 @@ import type { Fault } from "../fault.ts";
 
 export type S3Code =
   | "AccessDenied"
+  | "AccessForbidden"
   | "AuthorizationQueryParametersError"
   | "BadDigest"
+  | "BadRequest"
   | "BucketAlreadyExists"
   | "BucketAlreadyOwnedByYou"
   | "BucketNotEmpty"
@@ -28,6 +30,7 @@ export type S3Code =
   | "InvalidTag"
   | "InvalidURI"
   | "KeyTooLongError"
+  | "MalformedPolicy"
   | "MalformedTrailerError"
   | "MalformedXML"
   | "MetadataTooLarge"
@@ -47,6 +50,7 @@ export type S3Code =
   | "NotImplemented"
   | "NotModified"
   | "ObjectLockConfigurationNotFoundError"
+  | "OwnershipControlsNotFoundError"
   | "PreconditionFailed"
   | "ReplicationConfigurationNotFoundError"
   | "RequestTimeout"

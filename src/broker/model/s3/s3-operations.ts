@@ -12,7 +12,7 @@ import type {
   StoredUpload,
 } from "../../../core/object-change.ts";
 import type { EpochMs } from "../../../core/units.ts";
-import type { BucketRecord, Versioning } from "./bucket.ts";
+import type { BucketConfigName, BucketRecord, Versioning } from "./bucket.ts";
 import type { NotificationConfig } from "./notification-config.ts";
 import type { S3Fault } from "./s3-fault.ts";
 
@@ -131,6 +131,7 @@ export interface S3Operations {
     { buckets: readonly BucketRecord[]; next: string | null }
   >;
   setBucketVersioning: Made<InBucket & { versioning: Versioning }, null>;
+  setBucketConfig: Made<InBucket & { name: BucketConfigName; document: string | null }, null>;
   setBucketTags: Made<InBucket & { tags: Record<string, string> | null }, null>;
   setBucketNotification: Made<
     InBucket & { config: NotificationConfig; validate: boolean; origin: Origin },

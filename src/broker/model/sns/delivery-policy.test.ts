@@ -31,7 +31,7 @@ describe("delays", () => {
     expect(contentType).toBe("text/plain; charset=UTF-8");
   });
 
-  test("the phases follow each other: at once, least delay, growing, greatest delay", () => {
+  test("retries go through four phases: immediate, minimum delay, growing delay, maximum delay", () => {
     const policy = retryOf({
       minDelayTarget: 1,
       maxDelayTarget: 5,
@@ -48,7 +48,7 @@ describe("delays", () => {
     ["arithmetic", [1_000, 2_500, 5_500, 10_000, 16_000]],
     ["geometric", [1_000, 2_000, 4_000, 8_000, 16_000]],
     ["exponential", [1_000, 2_000, 4_000, 8_000, 16_000]],
-  ])("%s grows in its own way from the least to the greatest", (backoffFunction, delays) => {
+  ])("%s backoff grows from the minimum to the maximum delay", (backoffFunction, delays) => {
     const policy = retryOf({
       minDelayTarget: 1,
       maxDelayTarget: 16,
@@ -58,7 +58,7 @@ describe("delays", () => {
     expect(delaysOf(policy)).toEqual([...delays, null]);
   });
 
-  test("whatever policy is taken, delays never shrink, keep their bounds and last an hour at most", () => {
+  test("delays of any valid policy never shrink, stay within bounds and total at most an hour", () => {
     const policies = fc.record({
       minDelayTarget: fc.integer({ min: 1, max: 3_600 }),
       maxDelayTarget: fc.integer({ min: 1, max: 3_600 }),
@@ -85,7 +85,7 @@ describe("delays", () => {
   });
 });
 
-describe("what is refused", () => {
+describe("an invalid policy is rejected", () => {
   const at = "healthyRetryPolicy";
   test.each<[object, string]>([
     [{ minDelayTarget: 0 }, `${at}.minDelayTarget must be a whole number from 1 to 3600`],
@@ -116,7 +116,7 @@ describe("what is refused", () => {
     });
   });
 
-  test("JSON that is none, throttles of zero and odd content types", () => {
+  test("malformed JSON, a throttle of zero and an unknown content type are rejected", () => {
     expect(parseSubscriptionDeliveryPolicy("{").ok).toBe(false);
     expect(subscription([]).ok).toBe(false);
     expect(subscription({ healthyRetryPolicy: 5 }).ok).toBe(false);
@@ -124,7 +124,7 @@ describe("what is refused", () => {
     expect(subscription({ requestPolicy: { headerContentType: "x\r\ny: z" } }).ok).toBe(false);
   });
 
-  test("the topic's policy is refused under the names it has there", () => {
+  test("errors in a topic's policy use the field names of topics", () => {
     const policy = {
       http: {
         defaultHealthyRetryPolicy: { numRetries: 100, minDelayTarget: 60, maxDelayTarget: 60 },
@@ -139,7 +139,7 @@ describe("what is refused", () => {
   });
 });
 
-test("a subscription's policy holds over the topic's, unless the topic forbids it", () => {
+test("a subscription's policy overrides the topic's, unless the topic disables overrides", () => {
   const own = subscription({ healthyRetryPolicy: { numRetries: 1 } });
   const topic = (disableSubscriptionOverrides: boolean) =>
     parseTopicDeliveryPolicy(

@@ -34,7 +34,7 @@ function reasonOf(policy: unknown, scope: "MessageAttributes" | "MessageBody" = 
 describe("operators on attributes", () => {
   test.each<[string, unknown, MessageAttribute, boolean]>([
     ["an exact text", "red", string("red"), true],
-    ["an exact text in other letters", "red", string("Red"), false],
+    ["an exact text in another case", "red", string("Red"), false],
     ["a number by value", 5, number("5.0"), true],
     ["a number to five digits", 0.123456, number("0.1234561"), true],
     ["a number that differs in the fifth digit", 0.12345, number("0.12346"), false],
@@ -74,7 +74,7 @@ describe("operators on attributes", () => {
     expect(onAttributes({ key: [rule] }, { key: attribute })).toBe(passes);
   });
 
-  test("exists asks for the attribute, whatever it holds, or for its absence", () => {
+  test("exists matches the presence or absence of an attribute, whatever its value", () => {
     const has = { key: [{ exists: true }] };
     const hasNot = { key: [{ exists: false }] };
     const bytes = { key: { type: "Binary", value: "AQ==" } };
@@ -83,18 +83,18 @@ describe("operators on attributes", () => {
     expect(onAttributes(has, { other: string("x") })).toBe(false);
   });
 
-  test("all keys must be met, each by any of its rules", () => {
+  test("every key must match, by any one of its rules", () => {
     const policy = { sport: ["rugby", { prefix: "ten" }], price: [{ numeric: ["<", 10] }] };
     expect(onAttributes(policy, { sport: string("tennis"), price: number("9") })).toBe(true);
     expect(onAttributes(policy, { sport: string("tennis"), price: number("10") })).toBe(false);
     expect(onAttributes(policy, { sport: string("tennis") })).toBe(false);
   });
 
-  test("an empty policy is met by everything", () => {
+  test("an empty policy matches every message", () => {
     expect(onAttributes({}, null)).toBe(true);
   });
 
-  test("$or is met by any of its branches, beside the other keys", () => {
+  test("$or matches if any branch does, in addition to the other keys", () => {
     const policy = {
       source: ["aws"],
       $or: [{ metric: ["cpu"] }, { space: ["ec2", "es"] }],
@@ -109,7 +109,7 @@ describe("operators on attributes", () => {
 
 describe("bodies", () => {
   test.each([["text"], ["[1]"], ["5"], ["null"], ["{"], [""]])(
-    "a body that is not an object (%j) meets no policy, not even an empty one",
+    "a body that is not an object (%j) matches no policy, not even an empty one",
     (body) => {
       expect(onBody({}, body)).toBe(false);
       expect(onBody({ a: [{ exists: false }] }, body)).toBe(false);
@@ -129,7 +129,7 @@ describe("bodies", () => {
     expect(onBody(policies[0] as object, { a: { b: { c: "y" } } })).toBe(false);
   });
 
-  test("an array offers each of its elements, however deep it lies", () => {
+  test("an array matches if any of its elements does, at any depth", () => {
     const policy = {
       Records: {
         s3: { object: { key: [{ prefix: "auto-" }] } },
@@ -146,7 +146,7 @@ describe("bodies", () => {
     expect(onBody(policy, { Records: [] })).toBe(false);
   });
 
-  test("null, booleans and numbers are matched as such", () => {
+  test("null, booleans and numbers match by type and value", () => {
     expect(onBody({ a: [null] }, { a: null })).toBe(true);
     expect(onBody({ a: [null] }, {})).toBe(false);
     expect(onBody({ a: [true] }, { a: "true" })).toBe(false);
@@ -167,14 +167,14 @@ describe("bodies", () => {
     expect(onBody(policy, { detail: { scope: "Service", type: "alarm" } })).toBe(false);
   });
 
-  test("a body nested a hundred thousand times is looked through like any other", () => {
+  test("a body with a hundred thousand levels is matched like any other", () => {
     const depth = 100_000;
     const body = `{"a":${"[".repeat(depth)}"x"${"]".repeat(depth)}}`;
     expect(onBody({ a: ["x"] }, body)).toBe(true);
   });
 });
 
-describe("what AWS refuses, in its words", () => {
+describe("an invalid policy is rejected with the message of AWS", () => {
   test.each<[unknown, string]>([
     ["{", "FilterPolicy: failed to parse JSON."],
     [[], "FilterPolicy: Filter is not an object"],
@@ -241,7 +241,7 @@ describe("what AWS refuses, in its words", () => {
   const values = (count: number) => Array.from({ length: count }, (_, index) => `v${index}`);
   const TOO_COMPLEX = "FilterPolicy: Filter policy is too complex";
 
-  test("five keys are the most, wherever they lie", () => {
+  test("a policy has at most five keys, at any depth", () => {
     const keys = (count: number) => Object.fromEntries(values(count).map((key) => [key, ["x"]]));
     const reason = "FilterPolicy: Filter policy can not have more than 5 keys";
     expect(reasonOf(keys(5))).toBeNull();
@@ -249,7 +249,7 @@ describe("what AWS refuses, in its words", () => {
     expect(reasonOf({ parent: { ...keys(4), other: { ...keys(2) } } })).toBe(reason);
   });
 
-  test("a hundred and fifty combinations are the most, depth and branches counted", () => {
+  test("a policy has at most 150 combinations, counting depth and branches", () => {
     expect(reasonOf({ a: values(150) })).toBeNull();
     expect(reasonOf({ a: values(151) })).toBe(TOO_COMPLEX);
     expect(reasonOf({ a: values(100), b: values(51) })).toBe(TOO_COMPLEX);
@@ -259,7 +259,7 @@ describe("what AWS refuses, in its words", () => {
     expect(reasonOf({ $or: [{ a: values(75) }, { b: values(76) }] })).toBe(TOO_COMPLEX);
   });
 
-  test("only a policy on the body may nest", () => {
+  test("only a policy on the body may have nested keys", () => {
     const nested = { object: { key: [{ prefix: "auto-" }] } };
     expect(reasonOf(nested, "MessageBody")).toBeNull();
     expect(reasonOf(nested, "MessageAttributes")).toBe(
@@ -267,17 +267,17 @@ describe("what AWS refuses, in its words", () => {
     );
   });
 
-  test("a choice of one is a key like any other", () => {
+  test("an $or with one branch counts as a plain key", () => {
     expect(reasonOf({ $or: [{ a: ["x"] }] })).toBe("FilterPolicy: Unrecognized match type a");
   });
 
-  test("choices within choices add up", () => {
+  test("combinations of nested $or branches add up", () => {
     let policy: object = { leaf: ["x"] };
     for (let depth = 0; depth < 8; depth += 1) policy = { $or: [policy, policy] };
     expect(reasonOf(policy)).toBe(TOO_COMPLEX);
   });
 
-  test("choices beside choices multiply, and are refused before they grow", () => {
+  test("combinations of adjacent $or keys multiply, and the limit applies before they are built", () => {
     const choice = { $or: values(9).map((value) => ({ k: [value] })) };
     expect(reasonOf({ ...choice, a: { ...choice, b: { ...choice, c: choice } } })).toBe(
       TOO_COMPLEX,
@@ -285,7 +285,7 @@ describe("what AWS refuses, in its words", () => {
   });
 });
 
-test("whatever JSON comes as a policy or a body is answered, never thrown at", () => {
+test("any JSON as policy or body gives a result and never throws", () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (policy, body) => {
       const parsed = parseFilterPolicy(JSON.stringify(policy), "MessageBody");
@@ -295,7 +295,7 @@ test("whatever JSON comes as a policy or a body is answered, never thrown at", (
   );
 });
 
-test("a message passes exactly if a plain reading of the policy says so", () => {
+test("the matcher agrees with a straightforward interpreter of the policy", () => {
   const word = fc.constantFrom("a", "b", "ab", "ba");
   const rule = fc.oneof(
     word,
@@ -331,7 +331,7 @@ function plainlyMeets(rule: Rule, value: string | undefined): boolean {
   return !rule["anything-but"]?.includes(value);
 }
 
-test("a message costs what the policy names of it, however deep it nests (F5)", () => {
+test("matching costs only the fields that the policy names, however deep the message (F5)", () => {
   const levels = 60_000;
   const leaves = Array.from({ length: 20_000 }, (_, leaf) => `"${leaf}":1`).join(",");
   const body = `{"b":1,${'"a":{'.repeat(levels)}${leaves}${"}".repeat(levels)}}`;

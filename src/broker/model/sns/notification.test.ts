@@ -21,7 +21,7 @@ const FIELDS: NotificationFields = {
   replayed: false,
 };
 
-test("the text is AWS's own, byte for byte", () => {
+test("the notification equals the one of AWS byte for byte", () => {
   const attributes = { a: { type: "String", value: "x" }, b: { type: "Binary", value: "AQ==" } };
   expect(writeNotification({ ...FIELDS, subject: 'S "1"', attributes })).toBe(`{
   "Type" : "Notification",
@@ -41,7 +41,7 @@ test("the text is AWS's own, byte for byte", () => {
 }`);
 });
 
-test("a FIFO topic's notification has a sequence number and nothing about a signature", () => {
+test("a FIFO topic's notification has a sequence number and no signature fields", () => {
   const text = writeNotification({ ...FIELDS, sequenceNumber: "1", signature: null });
   expect(Object.keys(JSON.parse(text))).toEqual([
     "Type",
@@ -54,7 +54,7 @@ test("a FIFO topic's notification has a sequence number and nothing about a sign
   ]);
 });
 
-test("what is signed are the lines that AWS documents", () => {
+test("the signature covers the lines that AWS documents", () => {
   expect(textToSign(writeNotification({ ...FIELDS, subject: "S" }))).toBe(
     "Message\nhello\nMessageId\nid\nSubject\nS\nTimestamp\n2026-11-15T00:00:00.000Z\n" +
       "TopicArn\narn\nType\nNotification\n",
@@ -74,7 +74,7 @@ test("what is signed are the lines that AWS documents", () => {
   );
 });
 
-test("the signature lands in its own field, whatever the message holds", () => {
+test("the signature is inserted into its own field, whatever the message contains", () => {
   const nasty = fc.oneof(
     fc.string(),
     fc.constant('\n  "Signature" : ""'),

@@ -5,13 +5,18 @@
 //       the rest and the key, so it is the same whenever it is made, and it costs more than the
 //       rest of a publish. SIGNATURE_BYTES counts for it until then.
 //   N4. The signed text contains the keys below and their values, one per line.
+//   N5. Nothing here looks into the finished text, so copies share its long parts (X1 of
+//       shared-texts.ts).
 
+import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import type { MessageAttribute } from "../operations.ts";
+import { NO_TEXT, type SharedText, SharedTexts } from "./shared-texts.ts";
 import type { SignatureVersion } from "./topic-operations-contract.ts";
 
 /** Length of a base64 signature with a key of 2,048 bits. */
 export const SIGNATURE_BYTES = 344;
 
+const END = "\n}";
 const EMPTY_SIGNATURE = '\n  "Signature" : ""';
 
 export interface SignatureLinks {
@@ -34,16 +39,28 @@ export interface NotificationFields {
 }
 
 export function writeNotification(fields: NotificationFields): string {
-  const { sequenceNumber, subject, signature, attributes } = fields;
-  let text = `{\n  "Type" : "Notification"${line("MessageId", fields.messageId)}`;
-  if (sequenceNumber !== null) text += line("SequenceNumber", sequenceNumber);
-  text += line("TopicArn", fields.topicArn);
-  if (subject !== null) text += line("Subject", subject);
-  text += line("Message", fields.message) + line("Timestamp", fields.timestamp);
-  text += writeSignature(signature) + line("UnsubscribeURL", fields.unsubscribeUrl);
-  if (fields.replayed) text += line("Replayed", true);
-  if (attributes !== null) text += writeAttributes(attributes);
-  return `${text}\n}`;
+  return shareNotification(fields, new SharedTexts()).text;
+}
+
+/** The notification of one copy, with the texts that it shares with others (N5). */
+export function shareNotification(fields: NotificationFields, shared: SharedTexts): SharedText {
+  const { sequenceNumber, subject, message, attributes } = fields;
+  let head = `{\n  "Type" : "Notification"${line("MessageId", fields.messageId)}`;
+  if (sequenceNumber !== null) head += line("SequenceNumber", sequenceNumber);
+  head += line("TopicArn", fields.topicArn);
+  if (subject !== null) head += line("Subject", subject);
+  let tail = line("Timestamp", fields.timestamp) + writeSignature(fields.signature);
+  tail += line("UnsubscribeURL", fields.unsubscribeUrl);
+  if (fields.replayed) tail += line("Replayed", true);
+  const long = shared.of("message", message, () => line("Message", message));
+  const last =
+    attributes === null
+      ? NO_TEXT
+      : shared.of("attributes", attributes, () => writeAttributes(attributes));
+  return {
+    text: `${head}${long.text}${tail}${last.text}${END}`,
+    bytes: utf8ByteLength(head) + long.bytes + utf8ByteLength(tail) + last.bytes + END.length,
+  };
 }
 
 export interface ConfirmationFields {

@@ -28,6 +28,7 @@ const ATTEMPT_MS = durationMs(SNS_HTTP_TIMEOUT_MS + 5_000);
 const SECOND_MS = 1_000;
 
 interface Outgoing extends Pick<MessageDetail, "attributes" | "unsigned" | "purpose"> {
+  readonly attributesText?: string | undefined;
   readonly id: string;
   readonly body: string;
   readonly lateMs?: DurationMs | undefined;
@@ -54,7 +55,7 @@ export function putPendingHttp(
   };
   queue.insert(head, step.now);
   const plain = { traceHeader: null, dedupId: null, sourceArn: null };
-  const detail = formatDetail({ ...plain, attributes, unsigned, purpose });
+  const detail = formatDetail({ ...plain, attributes, unsigned, purpose }, message.attributesText);
   step.emit({ kind: "put-message", head, content: { id, body, detail } });
 }
 

@@ -16,6 +16,7 @@ import { dedupDigest } from "../sqs/dedup-window.ts";
 import { formatDetail, parseDetail } from "../sqs/message-detail.ts";
 import { formatSequenceNumber } from "../sqs/sequence-number.ts";
 import type { ModelStep } from "../step.ts";
+import { SharedTexts } from "./shared-texts.ts";
 import { deliverCopy } from "./subscriber-delivery.ts";
 import type { Topic } from "./topic.ts";
 import type { TopicMessage } from "./topic-copy.ts";
@@ -92,7 +93,7 @@ export function publishEntry(
     sendCopies(state, step, topic, message);
     return { messageId: message.id, sequenceNumber: null };
   }
-  advanceTopic(topic, step.now);
+  advanceTopic(state, topic, step);
   const dedupId = entry.dedupId ?? sha256Hex(entry.body);
   const digest = dedupDigest(topic.settings.dedupPerGroup ? entry.groupId : null, dedupId);
   const original = topic.dedup.find(digest);
@@ -138,6 +139,7 @@ function accept(
     dedupId,
     ...context,
     replayed: false,
+    shared: new SharedTexts(),
   };
 }
 
@@ -192,5 +194,6 @@ export function readArchived(
   >;
   const { id } = content;
   const { seq, at: publishedAt } = entry;
-  return { ...archived, id, seq, publishedAt, attributes, traceHeader, dedupId, replayed };
+  const details = { attributes, traceHeader, dedupId, replayed };
+  return { ...archived, id, seq, publishedAt, ...details, shared: new SharedTexts() };
 }

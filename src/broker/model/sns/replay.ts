@@ -84,7 +84,10 @@ function runReplay(state: BrokerState, step: ModelStep, subscription: Subscripti
   const { replay } = subscription.record;
   if (replay === null) return;
   const entries = subscription.topic.archive.after(replay.through, REPLAYED_PER_STEP_MAX);
+  let { through } = replay;
   for (const entry of entries) {
+    if (through !== replay.through && step.isFull) break;
+    through = entry.seq;
     const live = entry.seq > replay.liveAfter; // R2
     const inRange =
       entry.at >= replay.startAt && (replay.endAt === null || entry.at <= replay.endAt);
@@ -92,10 +95,11 @@ function runReplay(state: BrokerState, step: ModelStep, subscription: Subscripti
       deliverCopy(state, step, subscription, readArchived(step, entry, !live));
     }
   }
-  const ended = entries.length < REPLAYED_PER_STEP_MAX; // R3
+  const isRead = through === (entries.at(-1)?.seq ?? replay.through);
+  const ended = isRead && entries.length < REPLAYED_PER_STEP_MAX; // R3
   const next: Replay = {
     ...replay,
-    through: entries.at(-1)?.seq ?? replay.through,
+    through,
     status: ended ? "Completed" : "In progress",
   };
   state.topics.saveSubscription(subscription, { ...subscription.record, replay: next }, step); // R1

@@ -8,7 +8,6 @@
 //       deduplication would drop the second.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
-import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { SNS_RAW_ATTRIBUTES_MAX } from "../../../core/limits.ts";
 import { durationMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -16,7 +15,7 @@ import type { QueueState } from "../sqs/queue.ts";
 import { formatSequenceNumber } from "../sqs/sequence-number.ts";
 import type { ModelStep } from "../step.ts";
 import { passesFilter } from "./filter-policy.ts";
-import { SIGNATURE_BYTES, type SignatureLinks, writeNotification } from "./notification.ts";
+import { SIGNATURE_BYTES, type SignatureLinks, shareNotification } from "./notification.ts";
 import { putPendingHttp } from "./pending-http.ts";
 import type { Subscription } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
@@ -72,11 +71,15 @@ function copyFor(
   const { topic, settings } = subscription;
   if (settings.raw) {
     const attributes = message.replayed ? markReplayed(message.attributes) : message.attributes;
-    return { body, sizeBytes: utf8ByteLength(body), attributes, unsigned: undefined };
+    const write = () => JSON.stringify(message.attributes);
+    const isShared = attributes !== null && !message.replayed;
+    const shared = isShared ? message.shared.of("raw", message.attributes, write) : undefined;
+    const sizeBytes = message.shared.of("body", body, () => body).bytes;
+    return { body, sizeBytes, attributes, attributesText: shared?.text, unsigned: undefined };
   }
   const signature = topic.fifo ? null : signatureLinks(state, topic, message.origin);
   const topicArn = state.topicArnOf(topic.record.name);
-  const text = writeNotification({
+  const fields = {
     messageId: message.id,
     sequenceNumber: topic.fifo ? formatSequenceNumber(message.seq) : null,
     topicArn,
@@ -89,8 +92,9 @@ function copyFor(
       `SubscriptionArn=${topicArn}:${subscription.record.id}`,
     attributes: message.attributes,
     replayed: message.replayed,
-  });
-  const sizeBytes = utf8ByteLength(text) + (signature === null ? 0 : SIGNATURE_BYTES);
+  };
+  const { text, bytes } = shareNotification(fields, message.shared);
+  const sizeBytes = bytes + (signature === null ? 0 : SIGNATURE_BYTES);
   return { body: text, sizeBytes, attributes: null, unsigned: signature?.version };
 }
 

@@ -4,6 +4,7 @@
 //       checked against its new scope.
 
 import { refuseWith, succeed } from "../../../core/result.ts";
+import { lowerBooleans } from "../boolean-attributes.ts";
 import type { BrokerState } from "../broker-state.ts";
 import {
   effectivePolicy,
@@ -36,6 +37,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
   ["SubscriptionRoleArn", () => null],
 ]);
 
+const BOOLEANS = new Set(["RawMessageDelivery"]);
 /** Attributes that an empty value removes. */
 const REMOVABLE = new Set(["DeliveryPolicy", "FilterPolicy", "RedrivePolicy", "ReplayPolicy"]);
 
@@ -89,7 +91,7 @@ export function mergeSubscriptionAttributes(
   given: Readonly<Record<string, string>>,
 ): MergedAttributes {
   const attributes: Record<string, string> = { ...target.current };
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(lowerBooleans(given, BOOLEANS))) {
     const check = CHECKS.get(name);
     if (check === undefined) return refuseWith("AttributeName");
     if (value === "" && REMOVABLE.has(name)) {

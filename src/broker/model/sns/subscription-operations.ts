@@ -6,7 +6,6 @@
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import {
-  SNS_CONFIRMATION_MS,
   SNS_LARGE_TOPIC_SUBSCRIPTIONS_MAX,
   SNS_MESSAGE_BYTES_DEFAULT,
   SQS_RETENTION_MS_MAX,
@@ -204,7 +203,7 @@ export function stepConfirmSubscription(
 ): Result<{ arn: string }, Fault> {
   if (!/^[0-9a-f]{64,512}$/.test(input.token)) return refuse("InvalidParameter", "Invalid token");
   const subscription = state.topics.byToken.get(input.token);
-  if (subscription === undefined || isStale(subscription.record, step.now, SNS_CONFIRMATION_MS)) {
+  if (subscription === undefined || isStale(subscription.record, step.now, state.time)) {
     return invalidTopicParameter("Token");
   }
   const { arn } = viewSubscription(state, subscription);

@@ -10,7 +10,9 @@ import {
   SQS_MESSAGE_BYTES_SETTING_MIN,
 } from "../../../core/limits.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
+import type { RunningTime } from "../../../core/running-time.ts";
 import { type EpochMs, epochMs } from "../../../core/units.ts";
+import { lowerBooleans } from "../boolean-attributes.ts";
 import type { BrokerState } from "../broker-state.ts";
 import { formatTopicPolicy, parseTopicDeliveryPolicy } from "./delivery-policy.ts";
 import { archiveDays, type Topic } from "./topic.ts";
@@ -53,6 +55,7 @@ const CHECKS: ReadonlyMap<string, Check> = new Map<string, Check>([
 ]);
 
 const FIFO_ONLY = new Set(["ArchivePolicy", "ContentBasedDeduplication", "FifoThroughputScope"]);
+const BOOLEANS = new Set(["ContentBasedDeduplication"]);
 /** Attributes that an empty value removes. */
 const REMOVABLE = new Set(["ArchivePolicy", "DeliveryPolicy", "KmsMasterKeyId", "Policy"]);
 
@@ -99,7 +102,7 @@ export function mergeTopicAttributes(
   given: Readonly<Record<string, string>>,
 ): MergedAttributes {
   const attributes: Record<string, string> = { ...current };
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(lowerBooleans(given, BOOLEANS))) {
     const check = CHECKS.get(name);
     if (check === undefined) return refuseWith("AttributeName");
     if (!fifo && FIFO_ONLY.has(name)) {
@@ -163,13 +166,17 @@ export function viewTopic(state: BrokerState, topic: Topic, now: EpochMs): Recor
     EffectiveDeliveryPolicy: formatTopicPolicy(settings.delivery),
     ...(topic.fifo ? { FifoTopic: "true", ContentBasedDeduplication: "false" } : {}),
     ...record.attributes,
-    ...archiveView(topic, now),
+    ...archiveView(topic, now, state.time),
   };
 }
 
 /** The earliest instant from which a replay can start. */
-function archiveView({ record, settings }: Topic, now: EpochMs): Record<string, string> {
+function archiveView(
+  { record, settings }: Topic,
+  now: EpochMs,
+  time: RunningTime,
+): Record<string, string> {
   if (settings.archiveMs === null || record.archivedSince === null) return {};
-  const startsAt = epochMs(Math.max(record.archivedSince, now - settings.archiveMs));
+  const startsAt = epochMs(Math.max(record.archivedSince, time.ago(now, settings.archiveMs)));
   return { BeginningArchiveTime: formatInstant(startsAt) };
 }

@@ -6,13 +6,14 @@
 //   C3. A replayed copy keeps its deduplication id and bypasses the queue's window; otherwise a
 //       replay of the last five minutes would do nothing.
 
+import { allowsService } from "../../../core/access-policy.ts";
 import type { EpochMs } from "../../../core/units.ts";
-import { allowsService } from "../access-policy.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { MessageAttribute, SendEntry } from "../operations.ts";
 import type { QueueState } from "../sqs/queue.ts";
 import { admitMessage, keepMessage } from "../sqs/send.ts";
 import type { ModelStep } from "../step.ts";
+import type { SharedTexts } from "./shared-texts.ts";
 import type { Subscription } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
 
@@ -31,6 +32,8 @@ export interface TopicMessage {
   readonly traceHeader: string | null;
   readonly origin: string;
   readonly replayed: boolean;
+  /** What its copies share. */
+  readonly shared: SharedTexts;
   /** The delay that injected faults have added so far. */
   readonly lateMs?: SendEntry["lateMs"];
 }
@@ -40,6 +43,7 @@ export interface Copy {
   readonly body: string;
   readonly sizeBytes: number;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
+  readonly attributesText?: SendEntry["attributesText"];
   readonly unsigned: SendEntry["unsigned"];
   readonly lateMs?: SendEntry["lateMs"];
 }

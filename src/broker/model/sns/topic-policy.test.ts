@@ -23,7 +23,7 @@ function policyOf(bench: ModelBench): string {
 }
 
 test.each(["[null]", '[null, "text", 5]', '"text"', "null"])(
-  "a policy whose statements are %s takes permissions and gives them back",
+  "permissions can be added to and removed from a policy whose statements are %s",
   (statements) => {
     const bench = createBench(`{"Version":"2012-10-17","Statement":${statements}}`);
     bench.ok("addTopicPermission", grant("mine"));
@@ -33,7 +33,7 @@ test.each(["[null]", '[null, "text", 5]', '"text"', "null"])(
   },
 );
 
-test("a policy beyond AWS's length or number of statements is refused, given or grown (L1)", () => {
+test("a policy over AWS's limits of length or statements is rejected, set or extended (L1)", () => {
   const bench = createBench();
   const padded = (bytes: number) => `{"Statement":[],"Id":"${"x".repeat(bytes - 24)}"}`;
   expect(padded(SNS_POLICY_BYTES_MAX)).toHaveLength(SNS_POLICY_BYTES_MAX);
@@ -53,7 +53,7 @@ test("a policy beyond AWS's length or number of statements is refused, given or 
   expect(bench.fault("setTopicAttribute", setPolicy(long)).name).toBe("InvalidParameter");
 });
 
-test("a policy that nests without end is none (L2)", () => {
+test("a policy that is nested too deeply is rejected (L2)", () => {
   const deep = `{"Statement":[${"[".repeat(10_000)}${"]".repeat(10_000)}]}`;
   const { message } = createBench().fault("setTopicAttribute", setPolicy(deep));
   expect(message).toBe("Invalid parameter: Policy Error: null");

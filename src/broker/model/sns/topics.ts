@@ -2,6 +2,8 @@
 //   T1. Every change of a record is stored in memory and emitted in the same step.
 //   T2. Pending queues of HTTP endpoints have numbers but no names: no client can reach them.
 
+import { SNS_CONFIRMATION_MS } from "../../../core/limits.ts";
+import type { RunningTime } from "../../../core/running-time.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { QueueState } from "../sqs/queue.ts";
@@ -95,6 +97,6 @@ export class Topics {
 }
 
 /** Whether a pending subscription has expired. */
-export function isStale(record: SubscriptionRecord, now: EpochMs, lifeMs: number): boolean {
-  return !record.confirmed && now - record.createdAt >= lifeMs;
+export function isStale(record: SubscriptionRecord, now: EpochMs, time: RunningTime): boolean {
+  return !record.confirmed && now >= time.due(record.createdAt, SNS_CONFIRMATION_MS);
 }

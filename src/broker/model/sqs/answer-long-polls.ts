@@ -3,6 +3,7 @@
 //   S1. A long poll may move messages to a dead-letter queue, for which an earlier long poll may
 //       wait. So the loop runs until nothing changes any more.
 //   S2. A long poll is served before a receive that arrives later, even within one batch.
+//   S3. While no messages may be delivered, the long polls wait; the next step looks again.
 
 import { succeed } from "../../../core/result.ts";
 import type { BrokerState } from "../broker-state.ts";
@@ -38,6 +39,10 @@ export function serveWaiting(state: BrokerState, step: ModelStep, queue: QueueSt
   state.advance(queue, step);
   if (queue.visible === 0) return;
   for (const { id, input } of waiting.waitersOf(queue)) {
+    if (!step.mayDeliver) {
+      queue.unfinished = true; // S3
+      return;
+    }
     const outcome = receiveNow(state, step, queue, input);
     // Once one look finds nothing, the long polls behind it would find nothing either.
     if (outcome.ok && outcome.value.deliveries.length === 0) return;

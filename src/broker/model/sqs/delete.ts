@@ -1,8 +1,7 @@
 // Delete: deletes received messages.
 //   D1. Deleting a message that no longer exists succeeds.
-//   D2. Standard: the latest handle deletes the message, even after its visibility timeout. An
-//       older handle, whose message was received again since, changes nothing and succeeds, because
-//       another consumer still processes the message.
+//   D2. Standard: every handle of the message deletes it: the latest one, also after its visibility
+//       timeout, and earlier ones, although the message was received again since, as on AWS.
 //   D3. FIFO: a handle whose visibility timeout is over is refused.
 
 import { type Result, succeed } from "../../../core/result.ts";
@@ -36,7 +35,6 @@ function deleteOne(
   if (queue.fifo && !(latest && queue.isInFlight(slot))) {
     return expiredHandle(text).fault; // D3
   }
-  if (!latest) return null; // D2
   step.emit({ kind: "delete-message", seq: handle.seq });
   queue.remove(slot, step.now);
   return null;

@@ -14,7 +14,7 @@ const anyDetail = fc.record({
   sourceArn: fc.option(anyText),
 });
 
-test("whatever a message carries beside its body comes back as it was", () => {
+test("all details of a message survive encoding and decoding unchanged", () => {
   fc.assert(
     fc.property(anyDetail, (detail) => {
       expect(parseDetail(formatDetail(detail))).toEqual(detail);

@@ -22,20 +22,26 @@ const NOTHING: MessageDetail = {
   sourceArn: null,
 };
 
-/** Null if there is nothing to store, as with most messages of a standard queue. */
-export function formatDetail(detail: MessageDetail): string | null {
+/**
+ * Null if there is nothing to store, as with most messages of a standard queue. `attributesText` is
+ * the JSON of the attributes, if the caller has it (X1 of shared-texts.ts).
+ */
+export function formatDetail(detail: MessageDetail, attributesText?: string): string | null {
   const { attributes, traceHeader, dedupId, sourceArn, unsigned, purpose } = detail;
   const text = traceHeader ?? dedupId ?? sourceArn ?? unsigned ?? purpose ?? null;
   if (attributes === null && text === null) return null;
   // JSON leaves out undefined fields.
-  return JSON.stringify({
-    attributes: attributes ?? undefined,
+  const json = JSON.stringify({
+    attributes: attributesText === undefined ? (attributes ?? undefined) : undefined,
     traceHeader: traceHeader ?? undefined,
     dedupId: dedupId ?? undefined,
     sourceArn: sourceArn ?? undefined,
     unsigned,
     purpose,
   });
+  if (attributesText === undefined) return json;
+  const rest = json === "{}" ? "}" : `,${json.slice(1)}`;
+  return `{"attributes":${attributesText}${rest}`;
 }
 
 export function parseDetail(text: string | null): MessageDetail {

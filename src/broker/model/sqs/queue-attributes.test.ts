@@ -132,7 +132,7 @@ test("a policy has at most 8,192 bytes, however many characters they are", () =>
   expect(bench.attributes("q").Policy).toBe(policy(8_191));
 });
 
-test("one kind of encryption at a time", () => {
+test("a queue has one kind of encryption at a time", () => {
   const bench = createBench();
   const both = { KmsMasterKeyId: "key", SqsManagedSseEnabled: "true" };
   expect(refusal(bench, "q", both).name).toBe("InvalidAttributeName");

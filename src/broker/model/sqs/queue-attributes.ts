@@ -95,6 +95,12 @@ const CHECKS: Readonly<Record<string, Check>> = {
   },
 };
 
+/** Attributes whose value is a boolean, in any case. */
+export const BOOLEAN_ATTRIBUTES: ReadonlySet<string> = new Set([
+  "FifoQueue",
+  "ContentBasedDeduplication",
+  "SqsManagedSseEnabled",
+]);
 /** Attributes that an empty value removes. */
 const REMOVABLE = new Set(["Policy", "RedrivePolicy", "RedriveAllowPolicy", "KmsMasterKeyId"]);
 const UNKNOWN_ON_STANDARD = new Set(["FifoQueue", "ContentBasedDeduplication"]);

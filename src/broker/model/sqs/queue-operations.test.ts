@@ -176,7 +176,7 @@ test("purged messages are erased from disk step by step", () => {
   expect(bench.bodies("q")).toEqual(["new"]);
 });
 
-test("one purge a minute", () => {
+test("a queue can be purged once a minute", () => {
   const bench = new ModelBench();
   bench.create("q");
   bench.ok("purgeQueue", { queue: "q" });

@@ -10,6 +10,7 @@ import {
 } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
+import { lowerBooleans } from "../boolean-attributes.ts";
 import type { BrokerState } from "../broker-state.ts";
 import { type Fault, refuse } from "../fault.ts";
 import type { OperationInput } from "../operations.ts";
@@ -17,7 +18,12 @@ import type { ModelStep } from "../step.ts";
 import { settingsView } from "./attribute-view.ts";
 import { forgetTask } from "./move-tasks/move-task.ts";
 import type { QueueState } from "./queue.ts";
-import { isForgotten, mergeAttributes, readAttribute } from "./queue-attributes.ts";
+import {
+  BOOLEAN_ATTRIBUTES,
+  isForgotten,
+  mergeAttributes,
+  readAttribute,
+} from "./queue-attributes.ts";
 import { missingQueue } from "./queue-faults.ts";
 import { queueSettingsOf } from "./queue-settings.ts";
 import { repeatsRedrivePolicy } from "./redrive-policy.ts";
@@ -48,7 +54,8 @@ export function stepCreateQueue(
   step: ModelStep,
   input: OperationInput<"createQueue">,
 ): Result<{ name: string }, Fault> {
-  const { name, attributes, tags } = input;
+  const { name, tags } = input;
+  const attributes = lowerBooleans(input.attributes, BOOLEAN_ATTRIBUTES);
   const fifo = attributes.FifoQueue === "true";
   const misnamed = checkName(name, fifo);
   if (misnamed !== null) return misnamed;
@@ -145,7 +152,11 @@ export function stepSetQueueAttributes(
   if (queue === undefined) return missingQueue();
   const { record, fifo } = queue;
   const target = { name: record.name, fifo, current: record.attributes };
-  const merged = mergeAttributes(state, target, input.attributes);
+  const merged = mergeAttributes(
+    state,
+    target,
+    lowerBooleans(input.attributes, BOOLEAN_ATTRIBUTES),
+  );
   if (!merged.ok) return merged;
   const changed = { ...record, attributes: merged.value, modifiedAt: step.now };
   const redelays = fifo && queueSettingsOf(changed.attributes).delayMs !== queue.settings.delayMs;

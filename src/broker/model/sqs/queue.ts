@@ -7,11 +7,14 @@
 //       their bytes on disk are erased later.
 //   Q4. Only a message that was received can have a receipt handle, so only such messages are in
 //       the index.
-//   Q5. A new delay of a FIFO queue applies to all messages that were never received. On disk only
+//   Q5. What expires is measured in running time: a leap of the clock that is not confirmed expires
+//       nothing (core/store-clock.ts).
+//   Q6. A new delay of a FIFO queue applies to all messages that were never received. On disk only
 //       the queue's record says so, however many wait: their deadlines are recomputed on load.
 
 import type { MessageHead } from "../../../core/broker-change.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../../../core/limits.ts";
+import { RunningTime } from "../../../core/running-time.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
 import { DedupWindow } from "./dedup-window.ts";
 import type { QueueSettings } from "./queue-settings.ts";
@@ -34,7 +37,7 @@ export interface QueueRecord {
   readonly purgedAt: EpochMs | null;
   /** Messages numbered up to here were purged. */
   readonly purgedThrough: number;
-  /** FIFO messages numbered up to here have the queue's delay instead of their own (Q5). */
+  /** FIFO messages numbered up to here have the queue's delay instead of their own (Q6). */
   readonly delayedThrough: number;
 }
 
@@ -49,6 +52,7 @@ export class QueueState {
   readonly fifo: boolean;
   readonly dedup = new DedupWindow();
   readonly slab: MessageSlab;
+  readonly time: RunningTime;
   readonly ages: SlotHeap;
   readonly #schedule: DeliveryOrder;
   readonly #deadlines: SlotHeap;
@@ -60,8 +64,14 @@ export class QueueState {
   #inFlight = 0;
   #delayed = 0;
 
-  constructor(slab: MessageSlab, record: QueueRecord, settings: QueueSettings) {
+  constructor(
+    slab: MessageSlab,
+    record: QueueRecord,
+    settings: QueueSettings,
+    time: RunningTime = new RunningTime(),
+  ) {
     this.slab = slab;
+    this.time = time;
     this.record = record;
     this.settings = settings;
     this.fifo = settings.fifo;
@@ -96,8 +106,9 @@ export class QueueState {
   /** When the queue changes next by time alone (due or expired); Infinity if never. */
   get changesAt(): number {
     const { nextDueAt: dueAt, oldestSentAt: sentAt } = this;
+    const { retentionMs } = this.settings;
     const expiresAt =
-      sentAt === null ? Number.POSITIVE_INFINITY : sentAt + this.settings.retentionMs;
+      sentAt === null ? Number.POSITIVE_INFINITY : this.time.due(sentAt, retentionMs); // Q5
     return dueAt === null ? expiresAt : Math.min(dueAt, expiresAt);
   }
 
@@ -106,7 +117,7 @@ export class QueueState {
     return top === 0 ? null : epochMs(this.slab.sentAt.get(top));
   }
 
-  /** The deadline of a message that was loaded from disk (Q5). */
+  /** The deadline of a message that was loaded from disk (Q6). */
   dueOf(head: MessageHead): EpochMs {
     const own = !this.fifo || head.receiveCount > 0 || head.seq > this.record.delayedThrough;
     return own ? head.dueAt : addMs(head.sentAt, this.settings.delayMs);
@@ -219,12 +230,12 @@ export class QueueState {
       if (this.slab.dueAt.get(slot) > now) break;
       this.release(slot, now);
     }
-    const { retentionMs } = this.settings;
+    const expiredThrough = this.time.ago(now, this.settings.retentionMs); // Q5
     for (let slot = this.ages.top; slot !== 0; slot = this.ages.top) {
-      if (this.slab.sentAt.get(slot) + retentionMs > now) break;
+      if (this.slab.sentAt.get(slot) > expiredThrough) break;
       expired(this.slab.seq.get(slot));
       this.remove(slot, now);
     }
-    this.dedup.expire(epochMs(now - SQS_DEDUP_WINDOW_MS));
+    this.dedup.expire(this.time.ago(now, SQS_DEDUP_WINDOW_MS)); // Q5
   }
 }

@@ -40,7 +40,7 @@ export function recallAttempt(
   const attemptId = input.attemptId ?? "";
   const attempt = state.attempts.get(keyOf(queue.record.number, attemptId));
   if (attempt === undefined) return null;
-  const over = step.now >= addMs(attempt.at, SQS_RECEIVE_ATTEMPT_MS);
+  const over = step.now >= state.time.due(attempt.at, SQS_RECEIVE_ATTEMPT_MS);
   if (over || step.now >= attempt.dueAt) {
     forgetAttempt(state, step, attempt); // A2
     return null;

@@ -1,6 +1,7 @@
 // ReceiveNow: one look at a queue, without waiting.
 //   N1. A message that was received too often is moved by the receive that would exceed the limit,
-//       never before. One receive moves a limited number and then ends; long polls look again.
+//       never before. One receive moves a limited number and text and then ends; long polls look
+//       again.
 //   N2. A visibility timeout of zero delivers and counts, and leaves the message visible.
 //   N3. When the in-flight limit is reached, a standard queue refuses a receive that does not wait.
 //       A long poll gets the messages that are freed meanwhile, and a FIFO queue refuses none.
@@ -76,7 +77,7 @@ function take(
     if (slot === 0) break;
     const target = deadLetterTarget(state, queue, slot);
     if (target !== null) {
-      queue.unfinished = moved === DEAD_LETTERS_PER_RECEIVE_MAX;
+      queue.unfinished = moved === DEAD_LETTERS_PER_RECEIVE_MAX || (moved > 0 && step.isFull);
       if (queue.unfinished) break;
       moveToDeadLetters(state, step, queue, slot, target); // N1
       moved += 1;

@@ -3,6 +3,7 @@
 //       step that makes a message deliverable, or when its time is over.
 //   R2. Earlier long polls are served first.
 
+import { succeed } from "../../../core/result.ts";
 import { addMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ReceiveInput } from "../operations.ts";
@@ -31,7 +32,9 @@ export function receive(
     );
   }
   if (state.waiting.isTouched(queue)) serveWaiting(state, step, queue); // R2
-  const answer = receiveNow(state, step, queue, input);
+  const answer = step.mayDeliver
+    ? receiveNow(state, step, queue, input)
+    : succeed({ deliveries: [] }); // Earlier long polls have filled the step.
   if (!answer.ok || answer.value.deliveries.length > 0) return answer;
   const waitMs = waitOf(queue, input);
   if (waitMs <= 0) return answer;

@@ -137,8 +137,9 @@ export function keepMessage(
     arrivalCount: 0,
   };
   queue.insert(head, step.now);
-  const { attributes, traceHeader, unsigned } = entry;
-  const detail = formatDetail({ attributes, traceHeader, dedupId, sourceArn: null, unsigned });
+  const { attributes, attributesText, traceHeader, unsigned } = entry;
+  const fields = { attributes, traceHeader, dedupId, sourceArn: null, unsigned };
+  const detail = formatDetail(fields, attributesText);
   step.emit({ kind: "put-message", head, content: { id: messageId, body: entry.body, detail } });
   return { messageId, seq };
 }

@@ -1,19 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { ManualClock } from "../../../../test/support/manual-clock.ts";
 import { ACCOUNT, createWire } from "../../../../test/support/scripted-broker.ts";
 import { TidegateError } from "../../../core/errors.ts";
 import { succeed } from "../../../core/result.ts";
-import { addMs, type DurationMs, epochMs } from "../../../core/units.ts";
+import { epochMs } from "../../../core/units.ts";
 import { refuse } from "../../model/fault.ts";
 import { ADMIN_ROUTES, type AdminClock } from "./admin.ts";
 
 function fakeClock(): AdminClock {
-  let now = epochMs(1_000);
-  return {
-    now: () => now,
-    async advance(span: DurationMs) {
-      now = addMs(now, span);
-    },
-  };
+  const clock = new ManualClock(1_000);
+  return { now: clock.now, advance: async (span) => clock.advance(span) };
 }
 
 describe("GET /_tidegate/health", () => {

@@ -1,6 +1,7 @@
 // GET /_tidegate/health: whether the server is up and healthy, and which account it serves.
 //   H1. It does not call the broker, so a probe is cheap and never waits for the disk.
 //   H2. It reports active injected faults, so that they are not mistaken for bugs.
+//   H3. It reports a leap of the clock that is not confirmed, because nothing expires meanwhile.
 
 import { adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
@@ -12,7 +13,7 @@ export const health = adminRoute({
 });
 
 function showHealth({ server, options }: AdminCall) {
-  const { healthy, account, region, faults } = server.broker; // H1
+  const { healthy, account, region, faults, clockLeap } = server.broker; // H1
   return adminReply(healthy ? 200 : 503, {
     status: healthy ? "ok" : "failing",
     service: "tidegate",
@@ -20,6 +21,7 @@ function showHealth({ server, options }: AdminCall) {
     account,
     region,
     clock: options.virtualClock === undefined ? "system" : "virtual",
+    ...(clockLeap === null ? {} : { clockLeap }), // H3
     ...(faults.active ? { faults: faults.size } : {}),
   });
 }

@@ -14,13 +14,13 @@ type Input = Readonly<Record<string, unknown>>;
 
 /** Runs an action; without faults, nothing else. */
 export function runAction(
-  service: "queue" | "topic",
+  service: "queue" | "topic" | null,
   call: RequestCall,
   action: Action,
   input: object,
 ): ActionAnswer<object | null> {
   const { faults } = call.server.broker;
-  if (!faults.active) return action.run(call, input);
+  if (!faults.active || service === null) return action.run(call, input);
   const name = service === "queue" ? queueNamed(input as Input) : topicNamed(input as Input);
   if (name === null) return action.run(call, input); // I1
   const target = { service, name, actions: [action.name] };

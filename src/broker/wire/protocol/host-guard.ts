@@ -5,16 +5,19 @@
 //       names that a foreign page cannot have: loopback names, IP addresses, *.localhost, AWS's own
 //       virtual-host names, and names that were allowed explicitly.
 //   G2. A request with an Origin comes from a page. The page must have been served by this very
-//       host; GET requests count, since some have side effects.
+//       host, or a bucket's CORS rules must allow it; GET requests count, since some have side
+//       effects.
 //   G3. Requests without a Host header come from no browser and pass.
 
-import type { HttpHandler, HttpHead, HttpReply } from "../../../ports/http.ts";
+import type { HttpHandler, HttpReply, HttpRequest } from "../../../ports/http.ts";
 
 export interface HostGuardOptions {
   /** Whether the server is bound to a loopback address (G1). */
   readonly loopback: boolean;
   /** Further names to answer to, each with all names below it. */
   readonly allowedHosts: readonly string[];
+  /** Whether a page of another site may send the request (G2). Default: never. */
+  readonly allowsOrigin?: (request: HttpRequest) => Promise<boolean>;
 }
 
 /** Answers 403 to requests that a foreign web page may have sent, and passes on all others. */
@@ -26,24 +29,32 @@ export function guardHosts(handler: HttpHandler, options: HostGuardOptions): Htt
     if (origin === undefined && (host === lastAccepted || host === undefined)) {
       return handler(request); // G3
     }
-    const reason = refusalOf(request, options.loopback, allowed);
+    const reason = hostRefusal(host ?? "", options.loopback, allowed);
     if (reason !== null) return Promise.resolve(forbidden(reason));
+    if (origin !== undefined && originHost(origin) !== (host ?? "").toLowerCase()) {
+      return answerForeign(handler, options, request, origin);
+    }
     lastAccepted = host;
     return handler(request);
   };
 }
 
-function refusalOf(
-  { headers: { host = "", origin } }: Pick<HttpHead, "headers">,
-  loopback: boolean,
-  allowed: readonly string[],
-): string | null {
+function hostRefusal(host: string, loopback: boolean, allowed: readonly string[]): string | null {
   const name = hostName(host);
-  if (loopback && !isLocalName(name) && !isAllowed(name, allowed)) {
-    return `Host "${name}" is not a local name; allow it with --allow-host ${name}`; // G1
-  }
-  if (origin === undefined || originHost(origin) === host.toLowerCase()) return null;
-  return `Origin "${origin}" is not this server; web pages of other sites may not call it`; // G2
+  if (!loopback || isLocalName(name) || isAllowed(name, allowed)) return null;
+  return `Host "${name}" is not a local name; allow it with --allow-host ${name}`; // G1
+}
+
+async function answerForeign(
+  handler: HttpHandler,
+  { allowsOrigin }: HostGuardOptions,
+  request: HttpRequest,
+  origin: string,
+): Promise<HttpReply> {
+  if (allowsOrigin !== undefined && (await allowsOrigin(request))) return handler(request);
+  return forbidden(
+    `Origin "${origin}" is not this server; web pages of other sites may not call it`, // G2
+  );
 }
 
 /** "Localhost:4566" -> "localhost", "[::1]:4566" -> "[::1]". */

@@ -1,4 +1,5 @@
-// Query services: how SQS and SNS differ in the query protocol, and which of them a request means.
+// Query services: how SQS, SNS and STS differ in the query protocol, and which of them a request
+// means.
 //   V1. The version decides; every SDK sends it. Without a version, the service in the signature
 //       decides, then the action. Both services have AddPermission; there SQS wins, because people
 //       call it by hand more often.
@@ -9,6 +10,7 @@ import { SNS_ACTIONS } from "../sns/sns-actions.ts";
 import { SNS_ERRORS } from "../sns/sns-errors.ts";
 import { isForQueueUrl, SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 import { type AwsError, queryMessage, SQS_ERRORS } from "../sqs/sqs-errors.ts";
+import { STS_ACTIONS } from "../sts/sts-actions.ts";
 import type { Action } from "./call.ts";
 import type { ParameterNode } from "./query-input.ts";
 import type { QueryStyle } from "./query-output.ts";
@@ -17,8 +19,8 @@ export interface QueryService extends QueryStyle {
   /** The service name in the scope of a signature. */
   readonly scope: string;
   readonly version: string;
-  /** The resource of its actions, as fault injection names it. */
-  readonly target: "queue" | "topic";
+  /** The resource of its actions, as fault injection names it; null: it has none. */
+  readonly target: "queue" | "topic" | null;
   readonly actions: ReadonlyMap<string, Action>;
   readonly errors: Readonly<Record<FaultName, AwsError>>;
   messageOf(fault: Fault): string;
@@ -57,7 +59,20 @@ export const SNS_QUERY: QueryService = {
   isForQueueUrl: () => false,
 };
 
-const SERVICES: readonly QueryService[] = [SQS_QUERY, SNS_QUERY];
+const STS_QUERY: QueryService = {
+  scope: "sts",
+  version: "2011-06-15",
+  target: null,
+  namespace: "https://sts.amazonaws.com/doc/2011-06-15/",
+  errorDetail: false,
+  actions: byName(STS_ACTIONS),
+  errors: SNS_ERRORS,
+  messageOf: (fault) => fault.message,
+  hasQueueUrls: false,
+  isForQueueUrl: () => false,
+};
+
+const SERVICES: readonly QueryService[] = [SQS_QUERY, SNS_QUERY, STS_QUERY];
 
 /** The service that a request addresses (V1). */
 export function serviceOf(request: HttpRequest, root: ParameterNode, action: string): QueryService {

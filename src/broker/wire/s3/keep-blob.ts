@@ -1,9 +1,11 @@
 // Keeping a blob: bytes first, then the commit that references them.
 //   K1. The blob is durable before the broker commits, so that every object has its bytes.
-//   K2. If the commit is refused, the blob is discarded. If it fails, the broker may or may not
-//       have stored it, so the blob stays, and the sweep at the next start decides.
+//   K2. If the commit is refused, or met a full disk, the blob is discarded. If it fails otherwise,
+//       the broker may or may not have stored it, so the blob stays, and the sweep at the next
+//       start decides.
 //   K3. Blobs that the commit made obsolete are removed after it.
 
+import { isDiskFull } from "../../../core/errors.ts";
 import type { Result } from "../../../core/result.ts";
 import type { StagedBlob } from "../../../ports/blob-store.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
@@ -20,7 +22,10 @@ export async function keepBlob<T extends { readonly dropped: readonly string[] }
     await blob.discard();
     throw error;
   }
-  const outcome = await commit();
+  const outcome = await commit().catch(async (error: unknown) => {
+    if (isDiskFull(error)) await blob.discard(); // K2
+    throw error;
+  });
   if (outcome.ok) {
     blob.keep();
     call.s3.blobs.remove(outcome.value.dropped); // K3

@@ -17,11 +17,11 @@ import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import { decodeUtf8 } from "../protocol/utf8.ts";
 import { decodeAwsChunked, malformedTrailer } from "./aws-chunked.ts";
 import { BodyFault } from "./body-fault.ts";
+import { DOCUMENT_BYTES_MAX, LIST_DOCUMENT_BYTES_MAX } from "./document-limits.ts";
 import type { S3Call } from "./s3-call.ts";
 import { invalidArgument, refusal } from "./s3-errors.ts";
 
 const OBJECT_BYTES_MAX = 5 * 1_024 ** 3;
-const DOCUMENT_BYTES_MAX = 8 * 1_024 ** 2;
 
 /** A client's claims about its body. */
 interface Claims {
@@ -71,11 +71,13 @@ export async function receiveBody(
 
 /** Returns the text of a document after verifying every claim about it (B2). */
 export async function readDocument(call: S3Call): Promise<Result<string, S3Fault>> {
+  const { method } = call.request;
+  const bytesMax = method === "POST" ? LIST_DOCUMENT_BYTES_MAX : DOCUMENT_BYTES_MAX;
   const claimed = readClaims(call);
   if (!claimed.ok) return claimed;
   const claims = claimed.value;
   const algorithms = claims.algorithm === null ? [] : [claims.algorithm];
-  const checked = new CheckedBody(call, claims, algorithms, DOCUMENT_BYTES_MAX);
+  const checked = new CheckedBody(call, claims, algorithms, bytesMax);
   const chunks: Uint8Array[] = [];
   try {
     for await (const chunk of checked.bytes()) chunks.push(chunk);

@@ -15,8 +15,11 @@ export interface S3Address {
   readonly key: string;
 }
 
-export function readAddress(request: HttpRequest): Result<S3Address, S3Fault> {
-  const fromHost = bucketOfHost(request.headers.host ?? "");
+export function readAddress(
+  request: HttpRequest,
+  baseHost: string | null,
+): Result<S3Address, S3Fault> {
+  const fromHost = bucketOfHost(request.headers.host ?? "", baseHost);
   const path = request.path.slice(1);
   const slash = fromHost === null ? path.indexOf("/") : -1;
   const [rawBucket, rawKey] =
@@ -45,9 +48,17 @@ export function checkKeyLength(key: string): S3Refusal | null {
   });
 }
 
-/** bucket.s3.region.amazonaws.com, bucket.s3.localhost, bucket.localhost: the bucket, or null. */
-export function bucketOfHost(host: string): string | null {
+/**
+ * The bucket of bucket.s3.region.amazonaws.com, bucket.s3.localhost, bucket.localhost or
+ * bucket.BASE; null for other hosts.
+ */
+export function bucketOfHost(host: string, baseHost: string | null = null): string | null {
   const name = host.replace(/:\d+$/, "").toLowerCase();
+  if (baseHost !== null && name === baseHost) return null;
+  if (baseHost !== null && name.endsWith(`.${baseHost}`)) {
+    const below = name.slice(0, -baseHost.length - 1).replace(/\.?s3$/, "");
+    return below === "" ? null : below;
+  }
   const hosted = /^(.+?)\.s3(?:[.-][a-z0-9.-]+)?$/.exec(name)?.[1];
   if (hosted !== undefined) return hosted;
   const local = /^(.+)\.localhost$/.exec(name)?.[1];

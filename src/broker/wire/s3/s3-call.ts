@@ -14,6 +14,8 @@ export interface S3Context {
   /** The eventVersion of events. */
   readonly eventVersion: string;
   readonly eventBridgeQueue: string | null;
+  /** The name below which hosts are buckets: "tidegate" for bucket.tidegate. Null for none. */
+  readonly baseHost: string | null;
 }
 
 export interface S3Call {

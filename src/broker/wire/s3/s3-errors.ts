@@ -10,8 +10,10 @@ import { textElement, xmlDocument } from "./xml-output.ts";
 
 const STATUSES: Readonly<Record<S3Code, number>> = {
   AccessDenied: 403,
+  AccessForbidden: 403,
   AuthorizationQueryParametersError: 400,
   BadDigest: 400,
+  BadRequest: 400,
   BucketAlreadyExists: 409,
   BucketAlreadyOwnedByYou: 409,
   BucketNotEmpty: 409,
@@ -32,6 +34,7 @@ const STATUSES: Readonly<Record<S3Code, number>> = {
   InvalidTag: 400,
   InvalidURI: 400,
   KeyTooLongError: 400,
+  MalformedPolicy: 400,
   MalformedTrailerError: 400,
   MalformedXML: 400,
   MetadataTooLarge: 400,
@@ -51,6 +54,7 @@ const STATUSES: Readonly<Record<S3Code, number>> = {
   NotImplemented: 501,
   NotModified: 304,
   ObjectLockConfigurationNotFoundError: 404,
+  OwnershipControlsNotFoundError: 404,
   PreconditionFailed: 412,
   ReplicationConfigurationNotFoundError: 404,
   RequestTimeout: 400,

@@ -12,6 +12,7 @@ import { reportFailure } from "../protocol/failure.ts";
 import { isForeignPage } from "../protocol/foreign-page.ts";
 import { origin } from "../sqs/queue-url.ts";
 import { inheritedTraceHeader } from "../sqs/send-entry.ts";
+import { answerPreflight, corsHeaders } from "./configs/cors.ts";
 import { checkPresigned } from "./presigned.ts";
 import { readAddress } from "./s3-address.ts";
 import type { S3Call, S3Context } from "./s3-call.ts";
@@ -30,7 +31,7 @@ export async function answerS3(
 ): Promise<HttpReply> {
   const caller = originOf(server, s3, request);
   const query = new URLSearchParams(request.query);
-  const address = readAddress(request);
+  const address = readAddress(request, s3.baseHost);
   const unaddressed: S3Call = { server, s3, request, bucket: "", key: "", query, origin: caller };
   const ids = ["x-amz-request-id", caller.requestId, "x-amz-id-2", caller.hostId]; // T1
   const reply = address.ok
@@ -40,7 +41,32 @@ export async function answerS3(
 }
 
 async function answer(call: S3Call): Promise<HttpReply> {
-  if (isForeignPage(call.request)) {
+  if (call.request.method === "OPTIONS") return answerPreflight(call);
+  if (call.request.headers.origin === undefined) return answerCaller(call, isForeignPage);
+  const cors = await corsHeaders(call);
+  const reply = await answerCaller(call, cors === null ? isForeignPage : () => false);
+  return cors === null ? reply : { ...reply, headers: [...reply.headers, ...cors] };
+}
+
+/** Whether a page of another site, which no rule of the bucket allows, may use a bucket. */
+export async function allowsOrigin(
+  server: ServerContext,
+  s3: S3Context,
+  request: HttpRequest,
+): Promise<boolean> {
+  if (request.method === "OPTIONS") return true; // A preflight changes nothing.
+  const address = readAddress(request, s3.baseHost);
+  if (!address.ok) return false;
+  const query = new URLSearchParams(request.query);
+  const origin = originOf(server, s3, request);
+  return (await corsHeaders({ server, s3, request, query, origin, ...address.value })) !== null;
+}
+
+async function answerCaller(
+  call: S3Call,
+  isRefused: (request: HttpRequest) => boolean,
+): Promise<HttpReply> {
+  if (isRefused(call.request)) {
     const foreign = refusal("AccessDenied", "A page of another site may not call this endpoint."); // T2
     return denied(call, foreign.fault);
   }

@@ -39,6 +39,7 @@ import { putObjectTagging } from "./actions/put-object-tagging.ts";
 import { uploadPart } from "./actions/upload-part.ts";
 import { uploadPartCopy } from "./actions/upload-part-copy.ts";
 import { BUCKET_DEFAULTS } from "./bucket-defaults.ts";
+import { CONFIG_ACTIONS } from "./configs/bucket-configs.ts";
 import type { S3Action, S3Call } from "./s3-call.ts";
 import { refusal } from "./s3-errors.ts";
 
@@ -50,6 +51,7 @@ export const S3_ACTIONS: readonly S3Action[] = [
   getBucketTagging,
   getBucketVersioning,
   ...BUCKET_DEFAULTS,
+  ...CONFIG_ACTIONS,
   listMultipartUploads,
   listObjectVersions,
   listObjectsV2,
@@ -106,8 +108,6 @@ export function findAction(call: S3Call): Result<S3Action, S3Fault> {
   );
   if (unsupported !== undefined) return notSupported(); // R2
   if (match !== undefined) return succeed(match);
-  if (method === "OPTIONS")
-    return refusal("AccessDenied", "CORSResponse: CORS is not enabled for this bucket.");
   return refusal("MethodNotAllowed", "The specified method is not allowed against this resource.", {
     Method: method,
     ResourceType: at.toUpperCase(),

@@ -10,7 +10,7 @@ import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { malformedXml, readDocument } from "./request-body.ts";
 import type { S3Call } from "./s3-call.ts";
 import { invalidArgument, refusal } from "./s3-errors.ts";
-import { childrenOf, childText, parseXml } from "./xml-input.ts";
+import { childrenOf, childText, parseXml, type XmlNode } from "./xml-input.ts";
 import { element, textElement } from "./xml-output.ts";
 
 const BUCKET_TAGS_MAX = 50;
@@ -38,7 +38,14 @@ export async function readTagging(
   if (!body.ok) return body;
   const root = parseXml(body.value, "Tagging");
   const set = root === null ? undefined : childrenOf(root, "TagSet")[0];
-  if (set === undefined) return malformedXml();
+  return set === undefined ? malformedXml() : readTagSet(set, resource);
+}
+
+/** The `<Tag>` elements of a set. */
+export function readTagSet(
+  set: XmlNode,
+  resource: "bucket" | "object",
+): Result<Record<string, string>, S3Fault> {
   const pairs: [string, string][] = [];
   for (const tag of childrenOf(set, "Tag")) {
     const key = childText(tag, "Key");

@@ -3,9 +3,10 @@
 //   F1. The table is total: a new FaultName does not compile until it has an entry here.
 //   F2. `x-amzn-query-error` has the legacy code, `__type` the modern shape. SDKs choose their
 //       exception class by one and their error code by the other, so both must be exact.
-//   F3. The client never learns the cause of an internal failure, only that there was one.
+//   F3. The client never learns the cause of an internal failure, only that there was one. A full
+//       disk is the exception, because clients can free space.
 
-import { TidegateError } from "../../../core/errors.ts";
+import { isDiskFull, TidegateError } from "../../../core/errors.ts";
 import type { Fault, FaultName } from "../../model/fault.ts";
 
 /** How AWS represents one fault. */
@@ -94,8 +95,12 @@ export function queryMessage(fault: Fault): string {
   return fault.message;
 }
 
+/** What a client can do about a full disk; the one cause of a failure that it learns. */
+const DISK_FULL = "The disk is full; delete messages or objects, or free disk space.";
+
 /** The fault for the client when the broker throws (F3). */
 export function failureFault(error: unknown): Fault {
+  if (isDiskFull(error)) return { name: "ServiceUnavailable", message: DISK_FULL };
   if (error instanceof TidegateError && error.code === "TG_STORE_UNAVAILABLE") {
     return { name: "ServiceUnavailable", message: "The service cannot store anything right now." };
   }

@@ -17,6 +17,8 @@ import { rowCheck } from "./row-check.ts";
 export const APPLICATION_ID = 0x54476272;
 export const SCHEMA_VERSION = OBJECT_SCHEMA_VERSION;
 export const BROKER_FILE = "broker.sqlite";
+/** Ends the name of a copy that `tidegate compact` has not finished. */
+export const COMPACT_SUFFIX = ".compact";
 export const PAGE_BYTES = 4_096;
 
 /** The log is merged into the file once it has this many pages (16 MiB). */

@@ -77,8 +77,13 @@ export type Write = {
   [K in keyof BrokerWrites]: [K, ...Parameters<BrokerWrites[K]>];
 }[keyof BrokerWrites];
 
-/** Returns the function that runs writes as one transaction, synced when it returns. */
-export function prepareWrites(database: DatabaseSync): (writes: readonly Write[]) => void {
+/**
+ * Returns the function that runs writes as one transaction, synced when it returns. A transaction
+ * may come in several parts; only the last one commits it.
+ */
+export function prepareWrites(
+  database: DatabaseSync,
+): (writes: readonly Write[], isLast?: boolean) => void {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
   const changeObject = prepareObjectWrites(database);
@@ -88,10 +93,10 @@ export function prepareWrites(database: DatabaseSync): (writes: readonly Write[]
     changeObject,
   };
   const run = all as unknown as Record<string, (...values: unknown[]) => void>;
-  return (writes) => {
-    begin.run();
+  return (writes, isLast = true) => {
+    if (!database.isTransaction) begin.run();
     for (const [name, ...values] of writes) run[name]?.(...values);
-    commit.run();
+    if (isLast) commit.run();
   };
 }
 

@@ -38,7 +38,7 @@ test("a store that failed does not take a folder back that another one has since
   loadAll(first);
   await first.commit([message(1)]);
   const large = message(2, { body: "x".repeat(PAGES_MAX * 4_096) });
-  await expect(first.commit([large])).rejects.toMatchObject({ code: "TG_STORE_UNAVAILABLE" });
+  await expect(first.commit([large])).rejects.toMatchObject({ code: "TG_STORE_FULL" });
   rmSync(join(folder, "broker.lock"));
   const second = createSqliteBrokerStore({ folder });
   expect(loadAll(second).messages).toHaveLength(1);

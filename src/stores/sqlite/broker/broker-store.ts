@@ -13,19 +13,24 @@
 //       not need that: it rejects a write before any sync, and a copy would need space.
 //   Q7. A start is refused while any other process has the file open, even if that process's lock
 //       file was deleted. The engine commits before it is ready, so a running broker has it open.
+//   Q8. While the disk is full, a commit that frees space may use the reserve (reserve.ts), and the
+//       log is folded and cut often.
+//   Q9. The name of the file is durable before anything is acknowledged: a sync of the folder may
+//       have failed when the file was created or compacted.
 
-import { accessSync, constants, existsSync, lstatSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { accessSync, constants, existsSync, realpathSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { assert, present } from "../../../core/assert.ts";
 import type { Change, MessageContent } from "../../../core/broker-change.ts";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
 import type { ObjectReads } from "../../../core/object-change.ts";
 import { isBusy, isDamage, isFull } from "../../../ledger/sqlite-code.ts";
-import type { BrokerStore, StoreSnapshot } from "../../../ports/broker-store.ts";
-import { isInUse, renewLog } from "../renew-log.ts";
+import type { BrokerStore, StoreSnapshot, StoreSpace } from "../../../ports/broker-store.ts";
+import { isInUse, renewLog, syncPath } from "../renew-log.ts";
 import {
   BROKER_FILE,
+  COMPACT_SUFFIX,
   createBrokerFile,
   formatOf,
   openReader,
@@ -34,12 +39,15 @@ import {
 import { readSnapshot, verifyTables } from "./broker-snapshot.ts";
 import { type BrokerReads, prepareReads } from "./broker-statements.ts";
 import { BrokerWriter } from "./broker-writer.ts";
+import { CommitPoster } from "./commit-poster.ts";
+import { fileBehind } from "./data-file.ts";
 import { DiskThread, type WriterLimits } from "./disk-thread.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
 import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
 import { guardObjects } from "./object-guard.ts";
 import { prepareObjectReads } from "./object-rows.ts";
 import { OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
+import { Reserve, releaseReserve } from "./reserve.ts";
 import { probeSpace } from "./space-probe.ts";
 
 export interface SqliteBrokerStoreOptions {
@@ -48,6 +56,8 @@ export interface SqliteBrokerStoreOptions {
   readonly pageCountMax?: number;
   /** Lets a test run checkpoints after fewer pages of log. */
   readonly checkpointPages?: number;
+  /** Holds a reserve of disk space, so that a full disk can be emptied. Default: false. */
+  readonly reserve?: boolean;
   /** Starts the writing thread immediately, while the folder is still being verified. */
   readonly threadAhead?: boolean;
 }
@@ -70,6 +80,10 @@ class SqliteBrokerStore implements BrokerStore {
   #path: string;
   readonly #limits: WriterLimits;
   readonly #lock: FolderLock;
+  /** The folder of the real file: its disk is the one that fills. */
+  readonly #home: string;
+  readonly #reserve: Reserve | null;
+  readonly space?: StoreSpace;
   /** Reads the state at a start; cannot change anything. */
   #verifier: DatabaseSync | null = null;
   /** Reads committed data while the thread writes. */
@@ -80,6 +94,7 @@ class SqliteBrokerStore implements BrokerStore {
   /** Settles once the thread has opened the file. */
   #opened: Promise<void> | null = null;
   #writer: BrokerWriter | null = null;
+  readonly #commitPoster = new CommitPoster();
   #commitsInFlight = 0;
   /** Whether every visible frame of the log is known to be durable (Q6). */
   #isLogTrusted = false;
@@ -91,8 +106,12 @@ class SqliteBrokerStore implements BrokerStore {
     this.#folder = options.folder;
     this.#path = join(options.folder, BROKER_FILE);
     const { pageCountMax, checkpointPages } = options;
-    this.#limits = { pageCountMax, checkpointPages };
     this.#lock = lockFolder(options.folder); // Q4
+    this.#home = existsSync(this.#path) ? dirname(realpathSync(this.#path)) : options.folder;
+    this.#reserve = options.reserve === true ? new Reserve(this.#home) : null;
+    if (this.#reserve !== null) this.space = this.#reserve;
+    const limits = checkpointPages === undefined ? this.#reserve?.limits : { checkpointPages };
+    this.#limits = { pageCountMax, ...limits };
     if (options.threadAhead === true) this.#thread = new DiskThread();
   }
 
@@ -106,7 +125,7 @@ class SqliteBrokerStore implements BrokerStore {
     return this.#guard(() => {
       if (failedBefore) {
         this.#lock.renew(); // Q4
-        probeSpace(this.#folder);
+        if (this.#reserve?.held !== true) probeSpace(this.#home);
         this.#renewLog(fileBehind(this.#path)); // Before the models read what the log shows.
       }
       this.#checkFolder();
@@ -129,7 +148,7 @@ class SqliteBrokerStore implements BrokerStore {
       const writes = writer.encode(changes);
       const thread = this.#openThread();
       // The thread works in order, so the commit need not wait until the file is open.
-      await thread.write(writes); // Q1
+      await this.#commitPoster.post(thread, writes, this.#reserve?.full === true); // Q1
       writer.endCommit();
     } catch (error) {
       if (writer !== null && writer !== this.#writer) throw this.#errorFor(error, "working"); // Q5
@@ -184,7 +203,9 @@ class SqliteBrokerStore implements BrokerStore {
   }
 
   async #close(): Promise<void> {
+    await this.#commitPoster.idle();
     this.#disconnect();
+    await this.#reserve?.close();
     await this.#thread?.close(); // The last connection to close merges the log into the file.
     this.#lock.release();
   }
@@ -219,17 +240,30 @@ class SqliteBrokerStore implements BrokerStore {
     this.#guard(() => this.#renewLog(this.#path));
     assert(this.#commitsInFlight <= 1, "a writer starts before any other commit"); // Q5
     this.#lock.keep();
+    rmSync(`${this.#path}${COMPACT_SUFFIX}`, { force: true }); // Left behind by a crash.
+    this.#reserve?.begin();
     this.#writer = new BrokerWriter(() => this.#reads());
     return this.#writer;
   }
 
   #renewLog(path: string): void {
     if (this.#isLogTrusted) return;
-    const outcome = renewLog(path); // Q6
+    const outcome = this.#withReserve(() => renewLog(path)); // Q6
     if (outcome === "in-use" || (outcome === "no-log" && existsSync(path) && isInUse(path))) {
       throw lockedError(this.#folder, undefined); // Q7
     }
+    if (existsSync(path)) syncPath(dirname(path)); // Q9
     this.#isLogTrusted = true;
+  }
+
+  /** Runs `work`; on a full disk, runs it again in the space of the reserve (Q8). */
+  #withReserve<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (!isFull(error) || !releaseReserve(this.#home)) throw error;
+      return work();
+    }
   }
 
   #reads(): BrokerReads {
@@ -251,7 +285,9 @@ class SqliteBrokerStore implements BrokerStore {
   #fail(error: unknown, phase: Phase): unknown {
     this.#disconnect();
     this.#dropThread();
-    if (!isFull(error)) this.#isLogTrusted = false;
+    if (isFull(error))
+      this.#reserve?.noteFull(); // Q8
+    else this.#isLogTrusted = false;
     // A broken invariant is thrown as it is, but makes the store as unusable as a broken disk does.
     this.#failure = this.#failureOf(error, phase);
     return this.#errorFor(error, phase);
@@ -267,6 +303,10 @@ class SqliteBrokerStore implements BrokerStore {
       return corrupt(this.#path, (error as Error).message, error);
     }
     if (isBusy(error)) return lockedError(this.#folder, error);
+    if (isFull(error) && phase === "working") {
+      const message = `the disk of data folder ${this.#folder} is full: ${reasonOf(error)}`;
+      return new TidegateError("TG_STORE_FULL", message, { cause: error });
+    }
     const message = `data folder ${this.#folder} is unavailable: ${reasonOf(error)}`;
     return new TidegateError("TG_STORE_UNAVAILABLE", message, { cause: error });
   }
@@ -299,14 +339,6 @@ class SqliteBrokerStore implements BrokerStore {
       }
     }
   }
-}
-
-/** Follows a link. A broken link means a missing disk, not an empty folder to start in. */
-function fileBehind(path: string): string {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path;
-  if (existsSync(path)) return realpathSync(path);
-  const message = `data file ${path} is a broken link`;
-  throw new TidegateError("TG_STORE_UNAVAILABLE", message);
 }
 
 function isOperating(error: unknown): boolean {

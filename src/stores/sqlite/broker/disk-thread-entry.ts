@@ -8,14 +8,19 @@
 //   E3. A connection that failed is closed without folding its log into the file: the log may hold
 //       frames that never reached the disk (N3 of renew-log.ts). SQLite folds when the last
 //       connection closes, so a second one stays open while the failed one closes.
+//   E4. While the disk is full, a commit or a checkpoint that finds no space gives up the reserve
+//       and runs again, once. SQLite has undone the first attempt, before anything was synced.
 
+import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import { present } from "../../../core/assert.ts";
+import { isFull } from "../../../ledger/sqlite-code.ts";
 import { Checkpoints, openGuard } from "../checkpoints.ts";
 import { CHECKPOINT_PAGES, openWriter } from "./broker-schema.ts";
 import { prepareWrites } from "./broker-statements.ts";
 import type { DiskAnswer, DiskRequest } from "./disk-thread.ts";
+import { releaseReserve } from "./reserve.ts";
 
 const port = present(parentPort, "the port of a worker thread");
 let database: DatabaseSync | null = null;
@@ -24,26 +29,42 @@ let guard: DatabaseSync | null = null;
 let checkpoints: Checkpoints | null = null;
 let write: ReturnType<typeof prepareWrites> | null = null;
 let isOpen: Int32Array | null = null;
+let folder = "";
 let failed: DiskAnswer | null = null;
 
 function handle(request: DiskRequest): void {
   switch (request.kind) {
     case "open":
       isOpen = request.isOpen;
+      folder = dirname(request.path);
       database = openWriter(request.path, request.limits.pageCountMax);
       checkpoints = new Checkpoints(database, {
         path: request.path,
         pages: request.limits.checkpointPages ?? CHECKPOINT_PAGES,
+        commitsPerLook: request.limits.commitsPerLook,
       });
       guard = openGuard(request.path);
       write = prepareWrites(database);
       return;
     case "write":
       checkpoints?.check(); // E2
-      present(write, "an open database")(request.writes);
+      writeAll(request);
       return;
     default:
       close();
+  }
+}
+
+function writeAll({ writes, full, isLast }: Extract<DiskRequest, { kind: "write" }>): void {
+  const run = present(write, "an open database");
+  const isWhole = isLast && database?.isTransaction !== true;
+  if (full && !isWhole) releaseReserve(folder); // E4: a part cannot be run again.
+  try {
+    run(writes, isLast);
+  } catch (error) {
+    if (!full || !isWhole || !isFull(error) || !releaseReserve(folder)) throw error;
+    if (database?.isTransaction === true) database.exec("ROLLBACK");
+    run(writes); // E4
   }
 }
 
@@ -70,7 +91,11 @@ port.on("message", (request: DiskRequest) => {
   port.postMessage(answer);
   if (request.kind === "close") port.close();
   // After the answer: the commit is durable, and its client does not wait for a checkpoint.
-  else if (request.kind === "write" && answer.failure === null) checkpoints?.afterCommit();
+  else if (request.kind === "write" && request.isLast && answer.failure === null) {
+    if (request.full)
+      checkpoints?.cut(() => releaseReserve(folder)); // E4
+    else checkpoints?.afterCommit();
+  }
 });
 
 function answerTo(request: DiskRequest): DiskAnswer {

@@ -10,10 +10,11 @@
 import { Worker } from "node:worker_threads";
 import type { Write } from "./broker-statements.ts";
 
-/** What tests set to see a full disk, or a checkpoint, sooner. */
+/** What tests and small disks set to see a full disk, or a checkpoint, sooner. */
 export interface WriterLimits {
   readonly pageCountMax?: number | undefined;
   readonly checkpointPages?: number | undefined;
+  readonly commitsPerLook?: number | undefined;
 }
 
 export type DiskRequest =
@@ -24,7 +25,14 @@ export type DiskRequest =
       /** 1 from here on; the thread sets it to 0 after closing the file. */
       readonly isOpen: Int32Array;
     }
-  | { readonly kind: "write"; readonly writes: readonly Write[] }
+  | {
+      readonly kind: "write";
+      readonly writes: readonly Write[];
+      /** The disk is full: the commit may use the reserve (E4 of disk-thread-entry.ts). */
+      readonly full: boolean;
+      /** False if more parts of the same transaction follow. */
+      readonly isLast: boolean;
+    }
   | { readonly kind: "close" };
 
 export interface DiskAnswer {
@@ -64,9 +72,12 @@ export class DiskThread {
     return this.#request({ kind: "open", path, limits, isOpen: this.#isOpen });
   }
 
-  /** Resolves once all writes are on disk, as one transaction. */
-  write(writes: readonly Write[]): Promise<void> {
-    return this.#request({ kind: "write", writes });
+  /**
+   * Resolves once all writes are on disk, as one transaction. A part that is not the last resolves
+   * when it is in the transaction.
+   */
+  write(writes: readonly Write[], { full = false, isLast = true } = {}): Promise<void> {
+    return this.#request({ kind: "write", writes, full, isLast });
   }
 
   #request(request: DiskRequest): Promise<void> {

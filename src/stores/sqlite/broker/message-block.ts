@@ -5,6 +5,8 @@
 //   B2. Heads and contents are rows of different tables: a start reads heads, and no body.
 //   B3. A block never changes. Receives change receipt pages; when all messages of a page are
 //       deleted, its blocks are deleted too.
+//   B4. The text of a block of one message is a concatenation, which V8 stores as references until
+//       it is read or sent to the thread. Copies of a published message share their bodies so.
 
 import { assert } from "../../../core/assert.ts";
 import type { MessageContent, MessageHead } from "../../../core/broker-change.ts";
@@ -85,7 +87,7 @@ export class BlockBuilder {
       heads: bytesOf(this.#heads.slice(0, count * HEAD_NUMBERS)),
       groups: this.#grouped ? JSON.stringify(this.#groups) : null,
       lengths: bytesOf(this.#lengths.slice(0, count * LENGTHS)),
-      text: this.#texts.length === 1 ? (this.#texts[0] as string) : this.#texts.join(""),
+      text: count === 1 ? concat(this.#texts) : this.#texts.join(""),
     };
     this.#count = 0;
     this.#units = 0;
@@ -162,6 +164,13 @@ export function contentIn(
 
 function unitsOf({ id, body, detail }: MessageContent): number {
   return id.length + body.length + (detail?.length ?? 0);
+}
+
+/** Not joined: the text of a single long message still shares its parts (B4). */
+function concat(texts: readonly string[]): string {
+  let text = "";
+  for (const each of texts) text += each;
+  return text;
 }
 
 function bytesOf(array: Float64Array | Uint32Array): Uint8Array {

@@ -64,9 +64,15 @@ const TABLE_NAMES = ["object", "blob", "upload", "part"];
 /** Adds the tables; the caller has a transaction open (O1). */
 export function addObjectTables(database: DatabaseSync): void {
   database.exec(OBJECT_TABLES.join(";\n"));
-  const roots = rootsOf(database);
-  database.prepare("INSERT INTO object_place VALUES (1, ?, ?)").run(roots, rowCheck(roots));
+  recordObjectRoots(database);
   database.exec(`PRAGMA user_version = ${OBJECT_SCHEMA_VERSION}`);
+}
+
+/** Stores the root pages of the tables, as they are now (O2). */
+export function recordObjectRoots(database: DatabaseSync): void {
+  const roots = rootsOf(database);
+  const put = database.prepare("INSERT OR REPLACE INTO object_place VALUES (1, ?, ?)");
+  put.run(roots, rowCheck(roots));
 }
 
 /** Whether the root pages of the tables are unchanged since their creation (O2). */

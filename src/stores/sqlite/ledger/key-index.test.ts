@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../../test/support/temporary-folder.ts";
 import { hashKey, KeyIndex } from "./key-index.ts";
-import { migrateSqlite, SQLITE_LEDGER_MIGRATIONS } from "./schema.ts";
+import { createSqliteTables, SQLITE_LEDGER } from "./schema.ts";
 
 const folder = useTemporaryFolder("index");
 const LIMITS = { keysMin: 6, keysMax: 12, sliceMin: 2 };
@@ -18,7 +18,7 @@ class Process {
   constructor(path: string) {
     this.db = new DatabaseSync(path);
     this.db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
-    migrateSqlite(this.db, "ledger", SQLITE_LEDGER_MIGRATIONS);
+    createSqliteTables(this.db, SQLITE_LEDGER);
     this.index = new KeyIndex(this.db, LIMITS);
   }
 
@@ -30,7 +30,8 @@ class Process {
       const id = this.index.add(hash);
       this.db
         .prepare(`INSERT INTO ledger_record
-          VALUES (?, 1, ?, ?, 'released', 1, 0, 0, 0, 0, 0, NULL, NULL, NULL, '')`)
+          VALUES (?, 1, ?, ?, 'released', 1, 0, 0, 0, 0, 0, NULL, NULL, NULL, '',
+            0, NULL, NULL, '[]')`)
         .run(id, hash, `row ${id}`);
       return id;
     });

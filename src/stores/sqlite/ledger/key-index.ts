@@ -120,9 +120,15 @@ export class KeyIndex {
 
   /** The first candidate row that `accept` recognises as the key (X3), or null. */
   find<T>(hash: number, accept: (id: number) => T | null): T | null {
-    for (const id of this.#recent(hash)) {
-      const row = accept(id);
+    const recent = this.#tail.get(hash);
+    if (typeof recent === "number") {
+      const row = accept(recent); // Nearly always; without an array for it.
       if (row !== null) return row;
+    } else if (recent !== undefined) {
+      for (const id of recent) {
+        const row = accept(id);
+        if (row !== null) return row;
+      }
     }
     const first = this.#find.get(hash);
     if (first === undefined) return null;

@@ -2,14 +2,15 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import { scopeStatsOf } from "../../../ledger/scope-stats.ts";
-import type { Clock } from "../../../ports/clock.ts";
+import { type LedgerTime, leapProblems } from "../../../ledger/store-time.ts";
 import type { ScopeStats } from "../../../ports/ledger.ts";
 import { sqliteLedgerFault } from "./faults.ts";
 import type { GroupCommit } from "./group-commit.ts";
+import type { MarkedTime } from "./time-marks.ts";
 
 export interface SqliteUpkeepParts {
   readonly db: DatabaseSync;
-  readonly clock: Clock;
+  readonly marks: MarkedTime;
   readonly path: string;
   readonly group: GroupCommit;
 }
@@ -29,13 +30,13 @@ const STATS = `
 /** Rows read per row to delete. Records are stored by age, so expired ones come first. */
 const LOOK_PER_PURGE = 4;
 
-function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number {
+function createPurge(db: DatabaseSync, time: LedgerTime): (limit: number) => number {
   /** Where the next purge continues; each reads a bounded number of rows. */
   let purgedTo = 0;
   let objectsPurgedTo: [number, string, string] = [0, "", ""];
 
   function purgeRecords(limit: number): number {
-    const now = clock.now();
+    const { expiry } = time.read();
     const rows = db
       .prepare("SELECT id, hash, expires_at FROM ledger_record WHERE id > ? ORDER BY id LIMIT ?")
       .all(purgedTo, limit * LOOK_PER_PURGE);
@@ -47,7 +48,7 @@ function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number 
       if (purged === limit) return purged;
       purgedTo = Number(id);
       // The newest row stays: its id must not be reused (X2 of key-index.ts).
-      if (Number(expiresAt) > now || id === last) continue;
+      if (Number(expiresAt) > expiry || id === last) continue;
       dropRow.run(Number(id));
       dropKey.run(Number(hash), Number(id));
       purged += 1;
@@ -57,7 +58,7 @@ function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number 
   }
 
   function purgeObjects(limit: number): number {
-    const now = clock.now();
+    const { expiry } = time.read();
     const rows = db
       .prepare(`SELECT scope, bucket, key, expires_at FROM ledger_object
         WHERE (scope, bucket, key) > (?, ?, ?) ORDER BY scope, bucket, key LIMIT ?`)
@@ -67,7 +68,7 @@ function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number 
     for (const row of rows) {
       if (purged === limit) return purged;
       objectsPurgedTo = [Number(row.scope), String(row.bucket), String(row.key)];
-      if (Number(row.expires_at) > now) continue;
+      if (Number(row.expires_at) > expiry) continue;
       drop.run(...objectsPurgedTo);
       purged += 1;
     }
@@ -75,10 +76,14 @@ function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number 
     return purged;
   }
 
-  const purgeNotes = createNotePurge(db, clock);
+  const purgeNotes = createNotePurge(db, time);
+  // Runs are few: one per process life.
+  const dropRuns = db.prepare(`DELETE FROM ledger_run WHERE (scope, id) IN
+    (SELECT scope, id FROM ledger_run WHERE expires_at <= ? LIMIT ?)`);
+  const purgeRuns = (limit: number) => Number(dropRuns.run(time.read().expiry, limit).changes);
   return (limit) => {
     let purged = 0;
-    for (const purge of [purgeRecords, purgeObjects, purgeNotes]) {
+    for (const purge of [purgeRecords, purgeObjects, purgeNotes, purgeRuns]) {
       if (purged < limit) purged += purge(limit - purged);
     }
     return purged;
@@ -86,10 +91,10 @@ function createPurge(db: DatabaseSync, clock: Clock): (limit: number) => number 
 }
 
 /** Notes are stored by age as well, but any of them may have been extended. */
-function createNotePurge(db: DatabaseSync, clock: Clock): (limit: number) => number {
+function createNotePurge(db: DatabaseSync, time: LedgerTime): (limit: number) => number {
   let purgedTo = 0;
   return (limit) => {
-    const now = clock.now();
+    const { expiry } = time.read();
     const rows = db
       .prepare("SELECT id, expires_at FROM ledger_note WHERE id > ? ORDER BY id LIMIT ?")
       .all(purgedTo, limit * LOOK_PER_PURGE);
@@ -98,7 +103,7 @@ function createNotePurge(db: DatabaseSync, clock: Clock): (limit: number) => num
     for (const { id, expires_at: expiresAt } of rows) {
       if (purged === limit) return purged;
       purgedTo = Number(id);
-      if (Number(expiresAt) > now) continue;
+      if (Number(expiresAt) > expiry) continue;
       drop.run(purgedTo);
       purged += 1;
     }
@@ -107,8 +112,9 @@ function createNotePurge(db: DatabaseSync, clock: Clock): (limit: number) => num
   };
 }
 
-export function createSqliteUpkeep({ db, clock, path, group }: SqliteUpkeepParts) {
-  const purge = createPurge(db, clock);
+export function createSqliteUpkeep({ db, marks, path, group }: SqliteUpkeepParts) {
+  const { time } = marks;
+  const purge = createPurge(db, time);
 
   function look<T>(read: () => T): T {
     try {
@@ -121,10 +127,17 @@ export function createSqliteUpkeep({ db, clock, path, group }: SqliteUpkeepParts
   return {
     look,
     async stats(): Promise<ScopeStats[]> {
-      const rows = look(() => db.prepare(STATS).all({ now: clock.now() }));
+      const rows = look(() => db.prepare(STATS).all({ now: time.read().expiry }));
       return rows.map(scopeStatsOf);
     },
-    purge: (limit: number): Promise<number> => group.submit(() => purge(limit), { alone: false }),
+    purge: (limit: number): Promise<number> => {
+      const work = () => {
+        marks.move();
+        return purge(limit);
+      };
+      return group.submit(work, { alone: false });
+    },
+    leap: () => time.leap(),
     async check(): Promise<string[]> {
       return look(() => {
         const problems: string[] = [];
@@ -133,7 +146,7 @@ export function createSqliteUpkeep({ db, clock, path, group }: SqliteUpkeepParts
         for (const row of db.prepare("PRAGMA quick_check(10)").all()) {
           if (row.quick_check !== "ok") problems.push(`The file is damaged: ${row.quick_check}.`);
         }
-        return problems;
+        return [...problems, ...leapProblems(time.leap())];
       });
     },
     async close(): Promise<void> {

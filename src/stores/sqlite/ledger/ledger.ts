@@ -5,17 +5,26 @@
 //       the input of a transition is still true when its result is written.
 //   Q3. Nothing is answered on top of a log that an earlier process left behind before the log is
 //       renewed (renew-log.ts). The ledger runs its own checkpoints, and stops when one fails.
+//   Q4. Without a server's clock, the newest certain instant is in the file (T3 of
+//       ledger/store-time.ts). It moves with writes that happen anyway.
 
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
-import { sinkParams } from "../../../core/sink-write.ts";
-import type { DurationMs, EpochMs } from "../../../core/units.ts";
+import {
+  runSinkWrites,
+  type SinkValue,
+  type SinkWrite,
+  sinkParams,
+} from "../../../core/sink-write.ts";
+import type { DurationMs } from "../../../core/units.ts";
 import { addMs } from "../../../core/units.ts";
 import { checkRetention, checkScope } from "../../../ledger/batches.ts";
 import { fastCommit } from "../../../ledger/fast-commit.ts";
+import { hasRecordsCall } from "../../../ledger/has-records.ts";
 import type { RecordItem, RunBatch } from "../../../ledger/ledger-calls.ts";
 import { ledgerCalls } from "../../../ledger/ledger-calls.ts";
+import { listCall } from "../../../ledger/list-records.ts";
 import { noteCalls } from "../../../ledger/note-calls.ts";
 import type { RecordResult } from "../../../ledger/record-call.ts";
 import { stepCall } from "../../../ledger/record-call.ts";
@@ -26,9 +35,18 @@ import {
   liveRecord,
   RETENTION_MS_DEFAULT,
 } from "../../../ledger/record-state.ts";
+import { runCalls } from "../../../ledger/runs.ts";
+import { searchCall } from "../../../ledger/search-records.ts";
+import {
+  type LedgerInstant,
+  type LedgerTime,
+  onCallersClock,
+  type StoreTimeOptions,
+} from "../../../ledger/store-time.ts";
 import type { Clock } from "../../../ports/clock.ts";
 import type { Ledger } from "../../../ports/ledger.ts";
 import type { Fence, LedgerScope } from "../../../ports/record.ts";
+import type { SinkStore } from "../../../ports/sink.ts";
 import type { Turn } from "../../../ports/turn.ts";
 import { renewLog } from "../renew-log.ts";
 import { sqliteLedgerFault, sqliteSinkFault } from "./faults.ts";
@@ -36,17 +54,26 @@ import { GroupCommit } from "./group-commit.ts";
 import type { TailLimits } from "./key-index.ts";
 import { KeyIndex } from "./key-index.ts";
 import { createSqliteUpkeep } from "./ledger-upkeep.ts";
+import { listSqliteRows } from "./list-rows.ts";
 import { createSqliteNoteStore, NoteRows } from "./note-rows.ts";
+import { openReadOnly } from "./open-read-only.ts";
 import { RecordRows } from "./record-rows.ts";
-import { migrateSqlite, missingSqliteMigrations, SQLITE_LEDGER_MIGRATIONS } from "./schema.ts";
+import { createSqliteRunStore } from "./run-rows.ts";
+import {
+  createSqliteTables,
+  hasSqliteSchema,
+  refuseOtherVersion,
+  SQLITE_LEDGER,
+} from "./schema.ts";
 import { StatementCache } from "./statement-cache.ts";
+import { openTime } from "./time-marks.ts";
 
-export interface SqliteLedgerOptions {
+export interface SqliteLedgerOptions extends StoreTimeOptions {
   readonly path: string;
   readonly retentionMs?: DurationMs;
-  /** Opens for reading only: creates, migrates and writes nothing. */
+  /** Opens for reading only: creates and writes nothing. */
   readonly readOnly?: boolean;
-  /** Rejects a file without a ledger of this version, instead of creating one. */
+  /** Rejects a file without a ledger, instead of creating one. */
   readonly mustExist?: boolean;
   /** How long to wait for another process's transaction. Default: 5 s. */
   readonly busyMs?: DurationMs;
@@ -60,28 +87,41 @@ export interface SqliteLedgerOptions {
 const BUSY_MS_DEFAULT = 5_000;
 /** Pages in the write-ahead log before SQLite copies them back: fewer, larger copies. */
 const CHECKPOINT_PAGES = 8_192;
-const CACHE_KIB = 65_536;
+const CACHE_KIB = 32_768;
+/** The last record is the newest, or nearly. */
+const NEWEST = "SELECT max(seen_at, changed_at) AS at FROM ledger_record ORDER BY id DESC LIMIT 1";
 /** Sink statements that stay prepared. */
 const SINK_STATEMENTS_MAX = 256;
 
 function noLedger(path: string): TidegateError {
-  const message = `${path} contains no ledger of this version; run \`tidegate ledger init\` first`;
+  const message = `${path} contains no ledger; run \`tidegate ledger init\` first`;
+  return new TidegateError("TG_CONFIG_INVALID", message);
+}
+
+function noFile(path: string): TidegateError {
+  const message =
+    `the ledger ${path} does not exist; check the folder and --data or --ledger. ` +
+    "A pipeline creates its ledger when it first runs, and `tidegate ledger init` creates one";
   return new TidegateError("TG_CONFIG_INVALID", message);
 }
 
 function openFile(options: SqliteLedgerOptions): DatabaseSync {
   const { path, readOnly = false, mustExist = readOnly, busyMs = BUSY_MS_DEFAULT } = options;
-  if (mustExist && !existsSync(path)) throw noLedger(path);
-  if (!readOnly) renewLog(path); // Q3
-  const db = new DatabaseSync(path, { readOnly, timeout: busyMs });
+  if (mustExist && !existsSync(path)) throw noFile(path);
+  if (!readOnly) {
+    refuseOtherVersion(path, SQLITE_LEDGER); // M2 of schema.ts
+    renewLog(path); // Q3
+  }
+  const db = readOnly
+    ? openReadOnly(path, busyMs)
+    : new DatabaseSync(path, { readOnly, timeout: busyMs });
   try {
-    // A newer file is rejected unchanged (M3).
-    const missing = missingSqliteMigrations(db, "ledger", SQLITE_LEDGER_MIGRATIONS).length;
-    if (mustExist && missing > 0) throw noLedger(path);
+    const exists = hasSqliteSchema(db, SQLITE_LEDGER); // M2 of schema.ts
+    if (mustExist && !exists) throw noLedger(path);
     if (readOnly) return db;
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     db.exec(`PRAGMA cache_size = -${CACHE_KIB};`);
-    migrateSqlite(db, "ledger", SQLITE_LEDGER_MIGRATIONS);
+    createSqliteTables(db, SQLITE_LEDGER);
     return db;
   } catch (error) {
     db.close();
@@ -94,7 +134,6 @@ export function createSqliteLedger(
   ports: { readonly clock: Clock; readonly turn: Turn },
   options: SqliteLedgerOptions,
 ): Ledger {
-  const { clock } = ports;
   const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
   const { db, index } = openIndexed(options);
@@ -105,26 +144,78 @@ export function createSqliteLedger(
   });
   const notes = new NoteRows(db);
   const statements = new StatementCache(db, SINK_STATEMENTS_MAX);
-  const context: Context = { statements, rows, notes, retentionMs, path };
+  const { acceptClock } = options;
+  const marks = openTime(db, "ledger", { clock: ports.clock, acceptClock }, NEWEST); // Q4
+  const { time } = marks;
+  const context: Context = { db, statements, rows, notes, retentionMs, path };
   const run: RunBatch = (scope, items) => {
     const alone = items.some(({ writes }) => writes.length > 0);
-    return group.submit(() => runItems(context, scope, items, clock.now()), { alone });
+    const work = () => {
+      marks.move(); // Q4
+      return onCallersClock(runItems(context, scope, items, time.read()), time);
+    };
+    return group.submit(work, { alone });
   };
-  const { look, ...upkeep } = createSqliteUpkeep({ db, clock, path, group });
+  const { look, ...upkeep } = createSqliteUpkeep({ db, marks, path, group });
 
   return {
     sinkDialect: "sqlite",
+    sinkStore: createSinkStore(context, group),
     ...ledgerCalls(run, { takesWrites: true }),
-    ...noteCalls(createSqliteNoteStore({ notes, rows, group, clock, retentionMs, look })),
+    ...noteCalls(createSqliteNoteStore({ notes, rows, group, time, retentionMs, look })),
     ...upkeep,
+    ...runCalls(
+      createSqliteRunStore({ db, rows, group, time, retentionMs, look }),
+      () => time.read().expiry,
+    ),
+    ...readCalls({ db, rows, index, time, look }),
+  };
+}
+
+interface ReadParts {
+  readonly db: DatabaseSync;
+  readonly rows: RecordRows;
+  readonly index: KeyIndex;
+  readonly time: LedgerTime;
+  readonly look: <T>(work: () => T) => T;
+}
+
+/** The calls that only read records and objects. */
+function readCalls({ db, rows, index, time, look }: ReadParts) {
+  const calls: Pick<
+    Ledger,
+    "show" | "showObject" | "hasRecords" | "searchRecords" | "listRecords"
+  > = {
+    ...listCall(
+      async (scope, range) =>
+        look(() => {
+          const scopeId = rows.findScope(scope);
+          return scopeId === null ? [] : listSqliteRows(db, scopeId, range);
+        }),
+      () => time.read().expiry,
+    ),
+    ...hasRecordsCall(async (scope, keys) =>
+      look(() => {
+        index.refresh();
+        return rows.findLive(scope, keys, time.read().expiry);
+      }),
+    ),
+    ...searchCall(async (scope, text, limit) =>
+      look(() => {
+        const scopeId = rows.findScope(scope);
+        return scopeId === null ? [] : rows.search(scopeId, text, time.read().expiry, limit);
+      }),
+    ),
     async show(scope, key) {
       return look(() => {
         checkScope(scope);
         index.refresh();
         const scopeId = rows.findScope(scope);
         const stored = scopeId === null ? null : rows.find(scopeId, key);
-        if (stored === null || liveRecord(stored.record, clock.now()).kind === "absent") return;
-        return { key, record: stored.record, entries: decodeEntries(stored.log) };
+        if (stored === null || liveRecord(stored.record, time.read().expiry).kind === "absent")
+          return;
+        const { record, input } = stored;
+        return { key, record, input, entries: decodeEntries(stored.log) };
       });
     },
     async showObject(scope, bucket, key) {
@@ -132,10 +223,11 @@ export function createSqliteLedger(
         checkScope(scope);
         const scopeId = rows.findScope(scope);
         const object = scopeId === null ? null : rows.findObject(scopeId, bucket, key);
-        return liveObject(object, clock.now()) ?? undefined;
+        return liveObject(object, time.read().expiry) ?? undefined;
       });
     },
   };
+  return calls;
 }
 
 /** Opens the file and its index; closes the file if the index cannot be read. */
@@ -151,6 +243,7 @@ function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: K
 }
 
 interface Context {
+  readonly db: DatabaseSync;
   /** Sink statements; a sink has few and uses them for every record. */
   readonly statements: StatementCache;
   readonly rows: RecordRows;
@@ -163,11 +256,11 @@ function runItems(
   context: Context,
   scope: LedgerScope,
   items: readonly RecordItem[],
-  now: EpochMs,
+  at: LedgerInstant,
 ): RecordResult[] {
   const scopeId = context.rows.openScope(scope);
   return items.map(
-    (item) => commitFast(context, scopeId, item, now) ?? runItem(context, scopeId, item, now),
+    (item) => commitFast(context, scopeId, item, at) ?? runItem(context, scopeId, item, at),
   );
 }
 
@@ -176,39 +269,77 @@ function commitFast(
   context: Context,
   scopeId: number,
   item: RecordItem,
-  now: EpochMs,
+  at: LedgerInstant,
 ): RecordResult | null {
-  const commit = fastCommit(item, now);
+  const commit = fastCommit(item, at.now);
   if (commit === null) return null;
-  const times = { now, expiresAt: addMs(now, context.retentionMs) };
+  const times = { ...at, expiresAt: addMs(at.now, context.retentionMs) };
   return context.rows.commitClaim(scopeId, commit, times) ? { kind: "committed" } : null;
 }
 
-function runItem(context: Context, scopeId: number, item: RecordItem, now: EpochMs): RecordResult {
+function runItem(
+  context: Context,
+  scopeId: number,
+  item: RecordItem,
+  at: LedgerInstant,
+): RecordResult {
   const { rows, notes, retentionMs } = context;
   const { key, object: ref, note, call } = item;
   const stored = rows.find(scopeId, key);
   const object = ref === null ? null : rows.findObject(scopeId, ref.bucket, ref.key);
   const record = stored?.record ?? ABSENT;
   const sequencer = ref?.sequencer ?? null;
-  const step = stepCall({ key, record, object, sequencer, now, retentionMs }, call);
-  if (step.record !== null) {
-    const log = grownLog(stored, step.entries, now);
-    if (stored === null) rows.insert(scopeId, key, step.record, log);
-    else rows.update(stored.id, step.record, log);
-    if (note !== null) notes.add(scopeId, note, { now, retentionMs });
+  const storedInput = stored?.input ?? null;
+  const from = { key, record, storedInput, object, sequencer, ...at, retentionMs };
+  const step = stepCall(from, call);
+  if (step.record !== null && step.input !== null) {
+    const log = grownLog(stored, step.entries, at.expiry);
+    const saved = { record: step.record, input: step.input, log };
+    if (stored === null) rows.insert(scopeId, key, saved);
+    else rows.update(stored, saved);
+    if (note !== null) notes.add(scopeId, note, { ...at, retentionMs });
     if (step.result.kind === "committed") runWrites(context, item, step.record.fence);
   }
   if (step.object !== null && ref !== null) rows.putObject(scopeId, ref, step.object);
   return step.result;
 }
 
-function runWrites({ statements, path }: Context, { writes }: RecordItem, fence: Fence): void {
-  for (const write of writes) {
-    try {
-      statements.get(write.statement).run(...sinkParams(write, fence));
-    } catch (error) {
-      throw sqliteSinkFault(error, path);
-    }
+function runWrites(context: Context, { writes }: RecordItem, fence: Fence): void {
+  if (writes.length === 0) return;
+  try {
+    runSinkWrites(writes, fence, (write, params) => runWrite(context, write, params));
+  } catch (error) {
+    throw sqliteSinkFault(error, context.path);
   }
+}
+
+/** Each call is one job of a group, so that other records commit in between. */
+function createSinkStore(context: Context, group: GroupCommit): SinkStore {
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw sqliteSinkFault(error, context.path);
+    }
+  };
+  const run = (write: SinkWrite, params: readonly SinkValue[]) => runWrite(context, write, params);
+  return {
+    run: (writes) =>
+      group.submit(() => guarded(() => runSinkWrites(writes, 0, run)), { alone: true }),
+    read: async ({ statement, params }) =>
+      guarded(() => context.db.prepare(statement).all(...sinkParams({ params }, 0))),
+  };
+}
+
+/** Runs one write of a sink; true if it returned a row. */
+function runWrite(
+  { db, statements }: Context,
+  write: SinkWrite,
+  params: readonly SinkValue[],
+): boolean {
+  const { statement: text, rows, once } = write;
+  const statement = once === true ? db.prepare(text) : statements.get(text);
+  if (rows === undefined) return statement.get(...params) !== undefined;
+  for (const row of rows) statement.run(...params, ...row);
+  return false;
 }

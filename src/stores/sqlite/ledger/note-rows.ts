@@ -6,7 +6,7 @@ import { epochMs } from "../../../core/units.ts";
 import type { NoteStore } from "../../../ledger/note-calls.ts";
 import type { StoredNote } from "../../../ledger/notes.ts";
 import { liveNote, mergeNote } from "../../../ledger/notes.ts";
-import type { Clock } from "../../../ports/clock.ts";
+import type { LedgerInstant, LedgerTime } from "../../../ledger/store-time.ts";
 import type { NoteInput, NoteKind, NotePage } from "../../../ports/ledger.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordRows } from "./record-rows.ts";
@@ -49,7 +49,7 @@ export class NoteRows {
   add(
     scopeId: number,
     note: NoteInput,
-    time: { readonly now: EpochMs; readonly retentionMs: DurationMs },
+    time: LedgerInstant & { readonly retentionMs: DurationMs },
   ): void {
     const merged = mergeNote(this.find(scopeId, note.kind, note.name), note, time);
     const { kind, name, at, count, body, expiresAt } = merged;
@@ -76,34 +76,36 @@ export interface SqliteNoteParts {
   readonly notes: NoteRows;
   readonly rows: RecordRows;
   readonly group: GroupCommit;
-  readonly clock: Clock;
+  readonly time: LedgerTime;
   readonly retentionMs: DurationMs;
   look<T>(read: () => T): T;
 }
 
 /** Writes join the group's transaction. */
 export function createSqliteNoteStore(parts: SqliteNoteParts): NoteStore {
-  const { notes, rows, group, clock, retentionMs, look } = parts;
+  const { notes, rows, group, time, retentionMs, look } = parts;
   return {
     add: (scope, added) =>
       group.submit(
         () => {
-          const time = { now: clock.now(), retentionMs };
+          const at = { ...time.read(), retentionMs };
           const scopeId = rows.openScope(scope);
-          for (const note of added) notes.add(scopeId, note, time);
+          for (const note of added) notes.add(scopeId, note, at);
         },
         { alone: false },
       ),
     async find(scope, kind, name) {
       return look(() => {
         const scopeId = rows.findScope(scope);
-        return scopeId === null ? null : liveNote(notes.find(scopeId, kind, name), clock.now());
+        return scopeId === null
+          ? null
+          : liveNote(notes.find(scopeId, kind, name), time.read().expiry);
       });
     },
     async list(scope, kind, page) {
       return look(() => {
         const scopeId = rows.findScope(scope);
-        return scopeId === null ? [] : notes.list(scopeId, kind, page, clock.now());
+        return scopeId === null ? [] : notes.list(scopeId, kind, page, time.read().expiry);
       });
     },
     remove: (scope, kind, names) =>

@@ -2,8 +2,9 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { EpochMs } from "../../../core/units.ts";
-import { fromOutboxColumns } from "../../../ledger/outbox-columns.ts";
-import { statsOfStates } from "../../../ledger/outbox-stats.ts";
+import { fromOutboxColumns } from "../../../ledger/outbox/outbox-columns.ts";
+import { statsOfStates } from "../../../ledger/outbox/outbox-stats.ts";
+import type { PurgeTimes } from "../../../ledger/outbox/outbox-transitions.ts";
 import type { OutboxRow, OutboxStats } from "../../../ports/outbox.ts";
 
 const INSERT = `INSERT INTO tidegate_outbox (target, key, state, epoch, group_id, dedup_id,
@@ -19,6 +20,12 @@ const UNSETTLED = `SELECT * FROM tidegate_outbox
   ORDER BY seq LIMIT ?`;
 const PURGE = `DELETE FROM tidegate_outbox WHERE seq IN
   (SELECT seq FROM tidegate_outbox WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)`;
+/** Inspects as many of the oldest rows as it may delete, so that a call is bounded. */
+const PURGE_BEFORE = `DELETE FROM tidegate_outbox WHERE seq IN
+  (SELECT seq FROM
+    (SELECT seq, sent_at, registered_at FROM tidegate_outbox
+      WHERE expires_at IS NOT NULL ORDER BY seq LIMIT ?)
+    WHERE coalesce(sent_at, registered_at) < ?)`;
 const STATS = `SELECT state, count(*) AS n, min(registered_at) AS oldest
   FROM tidegate_outbox WHERE target = ? GROUP BY state`;
 
@@ -34,6 +41,7 @@ export class OutboxRows {
       pending: db.prepare(PENDING),
       unsettled: db.prepare(UNSETTLED),
       purge: db.prepare(PURGE),
+      purgeBefore: db.prepare(PURGE_BEFORE),
       stats: db.prepare(STATS),
     };
   }
@@ -89,8 +97,11 @@ export class OutboxRows {
       .map(fromOutboxColumns);
   }
 
-  purge(now: EpochMs, limit: number): number {
-    return Number(this.#statements.purge.run(now, limit).changes);
+  purge(limit: number, { now, sentBefore }: PurgeTimes): number {
+    const expired = Number(this.#statements.purge.run(now, limit).changes);
+    if (sentBefore === null || expired >= limit) return expired;
+    const older = this.#statements.purgeBefore.run(limit - expired, sentBefore);
+    return expired + Number(older.changes);
   }
 
   stats(target: string): OutboxStats {

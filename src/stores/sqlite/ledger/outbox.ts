@@ -4,23 +4,43 @@
 //   Q3. As in the ledger: the log of an earlier process is renewed first, and a checkpoint that
 //       fails stops the outbox.
 
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
 import type { DurationMs, EpochMs } from "../../../core/units.ts";
-import { type ChangeRows, outboxChanges } from "../../../ledger/outbox-calls.ts";
-import { createOutboxTaking } from "../../../ledger/outbox-lease.ts";
-import { stepRegister } from "../../../ledger/outbox-transitions.ts";
+import { type BatchRows, batchCalls } from "../../../ledger/outbox/batch-calls.ts";
+import {
+  type ChangeRows,
+  outboxChanges,
+  type RowTransition,
+} from "../../../ledger/outbox/outbox-calls.ts";
+import { createOutboxTaking } from "../../../ledger/outbox/outbox-lease.ts";
+import { type PurgeTimes, stepRegister } from "../../../ledger/outbox/outbox-transitions.ts";
 import { RETENTION_MS_DEFAULT } from "../../../ledger/record-state.ts";
+import {
+  type LedgerInstant,
+  onCallersClock,
+  purgeTimes,
+  type StoreTimeOptions,
+} from "../../../ledger/store-time.ts";
 import type { Clock } from "../../../ports/clock.ts";
-import type { Outbox, OutboxLease, OutboxRow, RegisterResult } from "../../../ports/outbox.ts";
+import type {
+  Outbox,
+  OutboxEntry,
+  OutboxLease,
+  OutboxRow,
+  RegisterResult,
+} from "../../../ports/outbox.ts";
 import { Checkpoints } from "../checkpoints.ts";
 import { renewLog } from "../renew-log.ts";
+import { SqliteBatchRows } from "./batch-rows.ts";
 import { sqliteOutboxFault } from "./faults.ts";
 import { OutboxRows } from "./outbox-rows.ts";
-import { migrateSqlite, SQLITE_OUTBOX_MIGRATIONS } from "./schema.ts";
+import { createSqliteTables, refuseOtherVersion, SQLITE_OUTBOX, schemaVersion } from "./schema.ts";
+import { openTime } from "./time-marks.ts";
 import { inSqliteTransaction } from "./transaction.ts";
 
-export interface SqliteOutboxOptions {
+export interface SqliteOutboxOptions extends StoreTimeOptions {
   readonly path: string;
   readonly retentionMs?: DurationMs;
   /** How long to wait for another process's transaction. Default: 5 s. */
@@ -28,17 +48,19 @@ export interface SqliteOutboxOptions {
 }
 
 const BUSY_MS_DEFAULT = 5_000;
+const NEWEST =
+  "SELECT max(registered_at, coalesce(sent_at, 0)) AS at FROM tidegate_outbox ORDER BY seq DESC LIMIT 1";
 /** Pages in the write-ahead log before they are folded into the file. */
 const CHECKPOINT_PAGES = 1_000;
 /** Rows per read while taking; leased rows are skipped. */
 const TAKE_PAGE_ROWS = 256;
 
 function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
+  refuseOtherVersion(path, SQLITE_OUTBOX); // M2 of schema.ts
   renewLog(path); // Q3
   const db = new DatabaseSync(path, { timeout: busyMs });
   try {
-    // Rejects a newer file before changing it.
-    migrateSqlite(db, "outbox", SQLITE_OUTBOX_MIGRATIONS);
+    createSqliteTables(db, SQLITE_OUTBOX); // M2 of schema.ts
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     return db;
   } catch (error) {
@@ -47,64 +69,141 @@ function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutbox
   }
 }
 
+/** Opens the outbox of a SQLite file; null if the file or the outbox in it does not exist. */
+export function findSqliteOutbox(
+  ports: { readonly clock: Clock },
+  options: SqliteOutboxOptions,
+): Outbox | null {
+  const { path } = options;
+  if (!existsSync(path)) return null;
+  const exists = guard(path, () => {
+    const db = new DatabaseSync(path, { readOnly: true });
+    try {
+      return schemaVersion(db, "outbox") > 0;
+    } finally {
+      db.close();
+    }
+  });
+  return exists ? createSqliteOutbox(ports, options) : null;
+}
+
 /** Opens the outbox in a SQLite file; creates the file if it is missing. */
 export function createSqliteOutbox(
   ports: { readonly clock: Clock },
   options: SqliteOutboxOptions,
 ): Outbox {
-  const { clock } = ports;
-  const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
+  const { path, retentionMs = RETENTION_MS_DEFAULT, acceptClock } = options;
   const db = guard(path, () => openFile(options));
+  const marks = openTime(db, "outbox", { clock: ports.clock, acceptClock }, NEWEST);
+  const { time } = marks;
   const rows = new OutboxRows(db);
+  const batches = new SqliteBatchRows(db);
   const checkpoints = new Checkpoints(db, { path, pages: CHECKPOINT_PAGES });
   const read = <T>(work: () => T): T =>
     guard(path, () => {
       if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
       return work();
     });
-  const write = <T>(work: (now: EpochMs) => T): T =>
+  const write = <T>(work: (at: LedgerInstant) => T): T =>
     read(() => {
       checkpoints.check();
-      const value = inSqliteTransaction(db, () => work(clock.now())); // Q2
+      const value = inSqliteTransaction(db, () => {
+        marks.move(); // Q4 of ledger.ts
+        return work(time.read());
+      }); // Q2
       checkpoints.afterCommit();
       return value;
     });
   const change: ChangeRows = async (target, keys, transition) =>
-    write(() => {
-      const steps = keys.map((key) => transition(rows.find(target, key), key));
-      const changed = steps.filter((row) => row !== null);
-      for (const row of changed) rows.update(row);
-      return changed;
-    });
+    write(() => changeRows(rows, target, keys, transition));
 
   return {
     async register(target, entries, lease) {
-      return write((now) =>
-        entries.map((entry): RegisterResult => {
-          const step = stepRegister(rows.find(target, entry.key), entry, lease, { now, seq: 0 });
-          if (step.save === null) return step.result;
-          if (step.fresh) return { kind: "taken", row: rows.insert(target, step.save) };
-          rows.update(step.save);
-          return step.result;
-        }),
+      const results = write((at) =>
+        entries.map((entry) => register(rows, target, entry, { lease, at })),
       );
+      return onCallersClock(results, time);
     },
     take: async (target, limit, lease) =>
-      write((now) => {
+      write(({ now }) => {
         const leased = findFree(rows, target, { limit, lease, now });
         for (const row of leased) rows.update(row);
         return leased;
       }),
-    ...outboxChanges(change, clock.now, retentionMs),
-    unsettled: async (target, { sentBefore, afterSeq, limit }) =>
+    ...outboxChanges(change, time.now, retentionMs),
+    sentNotDone: async (target, { sentBefore, afterSeq, limit }) =>
       read(() => rows.unsettled(target, afterSeq, sentBefore, limit)),
     find: async (target, key) => read(() => rows.find(target, key)),
     stats: async (target) => read(() => rows.stats(target)),
-    purge: async (limit) => write((now) => rows.purge(now, limit)),
+    purge: async (limit, sentBefore) =>
+      write(() => purge({ rows, batches }, limit, purgeTimes(time, sentBefore))),
+    ...batchCalls(batchRowsOf(batches, { read, write, time: () => time.read() }), retentionMs),
+    leap: () => time.leap(),
     async close() {
       if (db.isOpen) checkpoints.close();
     },
   };
+}
+
+function changeRows(
+  rows: OutboxRows,
+  target: string,
+  keys: readonly string[],
+  transition: RowTransition,
+): OutboxRow[] {
+  const steps = keys.map((key) => transition(rows.find(target, key), key));
+  const changed = steps.filter((row) => row !== null);
+  for (const row of changed) rows.update(row);
+  return changed;
+}
+
+function purge(
+  { rows, batches }: { readonly rows: OutboxRows; readonly batches: SqliteBatchRows },
+  limit: number,
+  times: PurgeTimes,
+): number {
+  const purged = rows.purge(limit, times);
+  return purged + batches.purge(limit - purged, times.now);
+}
+
+/** The batches of the file, each call in its own transaction. */
+function batchRowsOf(
+  batches: SqliteBatchRows,
+  file: {
+    read<T>(work: () => T): T;
+    write<T>(work: (at: LedgerInstant) => T): T;
+    time(): LedgerInstant;
+  },
+): BatchRows {
+  const { read, write } = file;
+  return {
+    time: file.time,
+    decide: async (target, name, step) =>
+      write((at) => {
+        const { save, result } = step(batches.find(target, name), at);
+        if (save !== null) batches.save(target, save);
+        return result;
+      }),
+    add: async (id, items, expiresAt) => write(() => batches.add(id, items, expiresAt)),
+    open: async (id, page) => read(() => batches.open(id, page)),
+    done: async (id, items) => write(() => batches.done(id, items)),
+    countDone: async (id) => read(() => batches.countDone(id)),
+    find: async (target, name) => read(() => batches.find(target, name)),
+    list: async (target, page) => read(() => batches.list(target, page)),
+  };
+}
+
+function register(
+  rows: OutboxRows,
+  target: string,
+  entry: OutboxEntry,
+  { lease, at }: { readonly lease: OutboxLease; readonly at: LedgerInstant },
+): RegisterResult {
+  const step = stepRegister(rows.find(target, entry.key), entry, lease, { ...at, seq: 0 });
+  if (step.save === null) return step.result;
+  if (step.fresh) return { kind: "taken", row: rows.insert(target, step.save) };
+  rows.update(step.save);
+  return step.result;
 }
 
 /** The oldest rows that may be sent now, leased; skips later rows of a leased group. */

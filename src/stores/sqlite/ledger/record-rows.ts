@@ -7,11 +7,16 @@ import { epochMs } from "../../../core/units.ts";
 import type { FastCommit } from "../../../ledger/fast-commit.ts";
 import type { RecordColumns } from "../../../ledger/record-columns.ts";
 import { fromColumns, toColumns } from "../../../ledger/record-columns.ts";
+import type { InputColumns } from "../../../ledger/record-input.ts";
+import { fromInputColumns, toInputColumns } from "../../../ledger/record-input.ts";
 import { asRecordKey } from "../../../ledger/record-state.ts";
+import type { SearchedText } from "../../../ledger/search-records.ts";
+import type { LedgerInstant } from "../../../ledger/store-time.ts";
 import type {
   LedgerScope,
   ObjectRef,
   ObjectState,
+  RecordInput,
   RecordKey,
   StoredRecord,
 } from "../../../ports/record.ts";
@@ -21,14 +26,29 @@ import { hashKey } from "./key-index.ts";
 export interface StoredRow {
   readonly id: number;
   readonly record: StoredRecord;
+  readonly input: RecordInput;
   readonly log: string;
 }
 
+/** A record as it is saved. */
+export interface SavedRow {
+  readonly record: StoredRecord;
+  readonly input: RecordInput;
+  readonly log: string;
+}
+
+export const RECORD_COLUMNS = `state, fence, attempts, seen_at AS seenAt, changed_at AS changedAt,
+  expires_at AS expiresAt, lease_until AS leaseUntil, owner, digest, detail`;
+export const INPUT_COLUMNS = `event_time AS eventTime, bucket, object_key AS objectKey, input`;
+
 export class RecordRows {
+  readonly #db: DatabaseSync;
   readonly #index: KeyIndex;
   readonly #select: StatementSync;
+  readonly #selectLive: StatementSync;
   readonly #insert: StatementSync;
   readonly #update: StatementSync;
+  readonly #updateEvent: StatementSync;
   readonly #commitClaim: StatementSync;
   readonly #selectObject: StatementSync;
   readonly #putObject: StatementSync;
@@ -36,18 +56,24 @@ export class RecordRows {
   readonly #insertScope: StatementSync;
 
   constructor(db: DatabaseSync, index: KeyIndex) {
+    this.#db = db;
     this.#index = index;
     this.#select = db.prepare(`
-      SELECT state, fence, attempts, seen_at AS seenAt, changed_at AS changedAt,
-        expires_at AS expiresAt, lease_until AS leaseUntil, owner, digest, detail, log
+      SELECT ${RECORD_COLUMNS}, ${INPUT_COLUMNS}, log
       FROM ledger_record WHERE id = ? AND scope = ? AND key = ?`);
+    this.#selectLive = db.prepare(
+      "SELECT 1 FROM ledger_record WHERE id = ? AND scope = ? AND key = ? AND expires_at > ?",
+    );
     this.#insert = db.prepare(
-      "INSERT INTO ledger_record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      "INSERT INTO ledger_record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     );
     this.#update = db.prepare(`
       UPDATE ledger_record SET state = ?, fence = ?, attempts = ?, seen_at = ?, changed_at = ?,
-        expires_at = ?, lease_until = ?, owner = ?, digest = ?, detail = ?, log = ?
+        expires_at = ?, lease_until = ?, owner = ?, digest = ?, detail = ?, log = ?, input = ?
       WHERE id = ?`);
+    this.#updateEvent = db.prepare(
+      "UPDATE ledger_record SET event_time = ?, bucket = ?, object_key = ? WHERE id = ?",
+    );
     this.#commitClaim = db.prepare(`
       UPDATE ledger_record SET state = 'committed', changed_at = ?, expires_at = ?,
         lease_until = 0, owner = NULL, digest = ?, detail = ?, log = log || ?
@@ -83,15 +109,38 @@ export class RecordRows {
     return this.#index.find(hashKey(scopeId, key), (id) => {
       const row = this.#select.get(id, scopeId, key);
       if (row === undefined) return null;
-      const columns = row as unknown as RecordColumns & { readonly log: string };
-      return { id, record: fromColumns(columns), log: columns.log };
+      const columns = row as unknown as RecordColumns & InputColumns & { readonly log: string };
+      const input = fromInputColumns(columns);
+      return { id, record: fromColumns(columns), input, log: columns.log };
     });
   }
 
-  insert(scopeId: number, key: RecordKey, record: StoredRecord, log: string): void {
+  /** Those of `keys` that have a record that has not expired. */
+  findLive(scope: LedgerScope, keys: readonly RecordKey[], now: EpochMs): ReadonlySet<RecordKey> {
+    const scopeId = this.findScope(scope);
+    if (scopeId === null) return new Set();
+    const isLive = (key: RecordKey) =>
+      this.#index.find(hashKey(scopeId, key), (id) =>
+        this.#selectLive.get(id, scopeId, key, now) === undefined ? null : true,
+      );
+    return new Set(keys.filter(isLive));
+  }
+
+  /** The newest records that have the text in a name of their input. */
+  search(scopeId: number, text: SearchedText, now: EpochMs, limit: number): RecordKey[] {
+    const rows = this.#db
+      .prepare(`SELECT key FROM ledger_record WHERE scope = ? AND expires_at > ?
+        AND (instr('s3://' || bucket || '/' || object_key, ?) > 0 OR instr(input, ?) > 0)
+        ORDER BY id DESC LIMIT ?`)
+      .all(scopeId, now, text.url, text.inJson, limit);
+    return rows.map(({ key }) => asRecordKey(String(key)));
+  }
+
+  insert(scopeId: number, key: RecordKey, { record, input, log }: SavedRow): void {
     const hash = hashKey(scopeId, key);
     const id = this.#index.add(hash);
     const row = toColumns(record);
+    const from = toInputColumns(input);
     const { state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil } = row;
     const { owner, digest, detail } = row;
     this.#insert.run(
@@ -110,11 +159,17 @@ export class RecordRows {
       digest,
       detail,
       log,
+      from.eventTime,
+      from.bucket,
+      from.objectKey,
+      from.input,
     );
   }
 
-  update(id: number, record: StoredRecord, log: string): void {
+  update(stored: StoredRow, { record, input, log }: SavedRow): void {
+    const { id } = stored;
     const row = toColumns(record);
+    const from = toInputColumns(input);
     const { state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil } = row;
     this.#update.run(
       state,
@@ -128,15 +183,18 @@ export class RecordRows {
       row.digest,
       row.detail,
       log,
+      from.input,
       id,
     );
+    if (isSameEvent(stored.input, input)) return; // Y2 of ledger-tables.ts
+    this.#updateEvent.run(from.eventTime, from.bucket, from.objectKey, id);
   }
 
   /** The fast path in one statement: true if the claim with that fence was committed. */
   commitClaim(
     scopeId: number,
     { key, fence, digest, detail, added }: FastCommit,
-    { now, expiresAt }: { readonly now: EpochMs; readonly expiresAt: EpochMs },
+    { now, expiry, expiresAt }: LedgerInstant & { readonly expiresAt: EpochMs },
   ): boolean {
     const done = this.#index.find(hashKey(scopeId, key), (id) => {
       const { changes } = this.#commitClaim.run(
@@ -149,7 +207,7 @@ export class RecordRows {
         scopeId,
         key,
         fence,
-        now,
+        expiry,
       );
       return changes === 1 ? true : null;
     });
@@ -170,4 +228,12 @@ export class RecordRows {
     const { sequencer, appliedKey, expiresAt } = object;
     this.#putObject.run(scopeId, ref.bucket, ref.key, sequencer, appliedKey, expiresAt);
   }
+}
+
+function isSameEvent(a: RecordInput, b: RecordInput): boolean {
+  return (
+    a.eventTime === b.eventTime &&
+    a.object?.bucket === b.object?.bucket &&
+    a.object?.key === b.object?.key
+  );
 }

@@ -1,18 +1,34 @@
-// Schema: migrates a SQLite file to the tables of this version.
-//   M1. Parts (the ledger, the outbox) have separate version counters, so that they can share a
-//       file with each other and with a user's own tables. They claim nothing of the file itself.
-//   M2. A migration never changes once released; a new one follows it.
-//   M3. A file of a newer version is rejected with TG_STORE_NEWER and left unchanged.
+// Schema: the tables of this version in a SQLite file.
+//   M1. Parts (the ledger, the outbox) have separate versions, so that they can share a file with
+//       each other and with a user's own tables. They claim nothing of the file itself.
+//   M2. A version has one set of tables. Nothing is migrated: a file of another version, older or
+//       newer, is rejected and left unchanged.
 
-import type { DatabaseSync } from "node:sqlite";
-import { TidegateError } from "../../../core/errors.ts";
-import { sqliteLedger0001 } from "./migrations/0001-ledger.ts";
-import { sqliteOutbox0001 } from "./migrations/0001-outbox.ts";
-import { sqliteLedger0002 } from "./migrations/0002-notes.ts";
+import { existsSync, statSync } from "node:fs";
+import { DatabaseSync } from "node:sqlite";
+import { otherVersion } from "../../../ledger/schema-version.ts";
+import { SQLITE_BATCH_TABLES } from "./batch-tables.ts";
+import { SQLITE_CLOCK_TABLE } from "./clock-table.ts";
+import { SQLITE_LEDGER_TABLES } from "./ledger-tables.ts";
+import { SQLITE_OUTBOX_TABLES } from "./outbox-tables.ts";
 import { inSqliteTransaction } from "./transaction.ts";
 
-export const SQLITE_LEDGER_MIGRATIONS: readonly string[] = [sqliteLedger0001, sqliteLedger0002];
-export const SQLITE_OUTBOX_MIGRATIONS: readonly string[] = [sqliteOutbox0001];
+export interface SqliteSchema {
+  readonly part: "ledger" | "outbox";
+  readonly version: number;
+  readonly tables: string;
+}
+
+export const SQLITE_LEDGER: SqliteSchema = {
+  part: "ledger",
+  version: 4,
+  tables: SQLITE_LEDGER_TABLES + SQLITE_CLOCK_TABLE,
+};
+export const SQLITE_OUTBOX: SqliteSchema = {
+  part: "outbox",
+  version: 3,
+  tables: SQLITE_OUTBOX_TABLES + SQLITE_BATCH_TABLES + SQLITE_CLOCK_TABLE,
+};
 
 /** The version of a part in this file; 0 if the part is missing. */
 export function schemaVersion(db: DatabaseSync, part: string): number {
@@ -24,30 +40,40 @@ export function schemaVersion(db: DatabaseSync, part: string): number {
   return row === undefined ? 0 : Number(row.version);
 }
 
-/** The migrations that are missing; throws if the file is newer (M3). */
-export function missingSqliteMigrations(
-  db: DatabaseSync,
-  part: string,
-  migrations: readonly string[],
-): readonly string[] {
-  const version = schemaVersion(db, part);
-  if (version > migrations.length) {
-    const message = `the ${part} has schema ${version}; this release supports up to ${migrations.length}`;
-    throw new TidegateError("TG_STORE_NEWER", message);
-  }
-  return migrations.slice(version);
+/** Whether the file has the part; throws if it has another version of it (M2). */
+export function hasSqliteSchema(db: DatabaseSync, { part, version }: SqliteSchema): boolean {
+  const existing = schemaVersion(db, part);
+  if (existing !== 0 && existing !== version) throw otherVersion(part, existing, version);
+  return existing === version;
 }
 
-/** Runs missing migrations in one transaction; safe when several processes start at once. */
-export function migrateSqlite(db: DatabaseSync, part: string, migrations: readonly string[]): void {
-  if (missingSqliteMigrations(db, part, migrations).length === 0) return;
+/**
+ * Throws if the file has another version of the part. Call it before the file's log is renewed,
+ * which writes (M2). A file without a log needs no check of its own.
+ */
+export function refuseOtherVersion(path: string, schema: SqliteSchema): void {
+  const log = `${path}-wal`;
+  if (!existsSync(path) || !existsSync(log) || statSync(log).size === 0) return;
+  const db = new DatabaseSync(path, { readOnly: true });
+  try {
+    hasSqliteSchema(db, schema);
+  } finally {
+    db.close();
+  }
+}
+
+/** Creates missing tables in one transaction; safe when several processes start at once. */
+export function createSqliteTables(db: DatabaseSync, schema: SqliteSchema): void {
+  if (hasSqliteSchema(db, schema)) return;
+  const { part, version, tables } = schema;
   inSqliteTransaction(db, () => {
+    // Another process may have come first; only now, with the lock held, is the answer final.
+    if (hasSqliteSchema(db, schema)) return;
     db.exec(
       `CREATE TABLE IF NOT EXISTS tidegate_schema
         (part TEXT PRIMARY KEY, version INTEGER NOT NULL)`,
     );
-    // Another process may have come first; only now, with the lock held, is the answer final.
-    for (const sql of missingSqliteMigrations(db, part, migrations)) db.exec(sql);
-    db.prepare("INSERT OR REPLACE INTO tidegate_schema VALUES (?, ?)").run(part, migrations.length);
+    db.exec(tables);
+    db.prepare("INSERT INTO tidegate_schema VALUES (?, ?)").run(part, version);
   });
 }

@@ -138,8 +138,8 @@ test("no second sees more than the rate, however late the steps come (T5)", () =
       moves.push({ at: bench.now, count: task(bench, "dead").moved - before });
       // Mostly on time, at times late, once in a while after an hour of sleep.
       const early = Math.max(0, (nextMoveAt(bench.state) ?? bench.now) - bench.now);
-      const chance = random.below(20);
-      bench.pass(chance === 0 ? 3_600_000 : chance < 5 ? random.below(400) : early);
+      const draw = random.below(20);
+      bench.pass(draw === 0 ? 3_600_000 : draw < 5 ? random.below(400) : early);
     }
     for (const { at } of moves) {
       const second = moves.filter((move) => move.at >= at && move.at < at + 1_000);

@@ -99,7 +99,7 @@ function moveSome(
   const cursor = source.openReceive(step.now);
   const comesRound = isOwnTarget(source, task);
   let moved = 0;
-  while (moved < room) {
+  while (moved < room && !(moved > 0 && step.isFull)) {
     const slot = cursor.next();
     if (slot === 0) return { moved, end: COMPLETED }; // T4
     const seq = state.slab.seq.get(slot);

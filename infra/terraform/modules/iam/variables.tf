@@ -1,0 +1,86 @@
+variable "name" {
+  description = "What the names of the roles start with."
+  type        = string
+}
+
+variable "queue_arn" {
+  description = "ARN of the queue."
+  type        = string
+}
+
+variable "dead_letter_queue_arn" {
+  description = "ARN of the dead-letter queue."
+  type        = string
+}
+
+variable "topic_arn" {
+  description = "ARN of the topic; null if there is none."
+  type        = string
+  default     = null
+}
+
+variable "target_queue_arn" {
+  description = "ARN of the queue that producers send to; null if they send elsewhere."
+  type        = string
+  default     = null
+}
+
+variable "target_topic_arn" {
+  description = "ARN of the topic that producers publish to; null if they send elsewhere."
+  type        = string
+  default     = null
+}
+
+variable "bucket_arn" {
+  description = "ARN of the bucket that the pipeline reads; null if it reads messages."
+  type        = string
+  default     = null
+}
+
+variable "prefix" {
+  description = "Prefix of the objects that the pipeline reads."
+  type        = string
+  default     = ""
+}
+
+variable "claim_check_bucket_arn" {
+  description = "ARN of the bucket for payloads that are larger than a message; null if there is none."
+  type        = string
+  default     = null
+}
+
+variable "ledger_table_arn" {
+  description = "ARN of the DynamoDB ledger; null for PostgreSQL."
+  type        = string
+  default     = null
+}
+
+variable "outbox_table_arn" {
+  description = "ARN of the DynamoDB outbox; null if there is none."
+  type        = string
+  default     = null
+}
+
+variable "key_arn" {
+  description = "ARN of the customer key; null if there is none."
+  type        = string
+  default     = null
+}
+
+variable "consumer_services" {
+  description = "AWS services that run the consumer."
+  type        = list(string)
+  default     = ["ecs-tasks.amazonaws.com"]
+}
+
+variable "producer_principals" {
+  description = "ARNs that may take on the role of the producer; empty for everyone in the account whom IAM allows to."
+  type        = list(string)
+  default     = []
+}
+
+variable "operator_principals" {
+  description = "ARNs that may take on the role of the operator; empty for everyone in the account whom IAM allows to."
+  type        = list(string)
+  default     = []
+}

@@ -1,0 +1,10 @@
+variable "name" {
+  description = "Name of the table."
+  type        = string
+}
+
+variable "key_arn" {
+  description = "ARN of the KMS key that encrypts the table; null for a key that DynamoDB owns."
+  type        = string
+  default     = null
+}

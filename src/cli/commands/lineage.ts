@@ -1,0 +1,193 @@
+// tidegate lineage, tidegate runs: what a run read and wrote, from the ledger.
+
+import { TidegateError } from "../../core/errors.ts";
+import { LINEAGE_FORMATS } from "../../lineage/merge-documents.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import { SETTINGS } from "../../run/config.ts";
+import type { LocationOf } from "../../run/lineage/recorded-run.ts";
+import {
+  command,
+  EXIT_FAILED,
+  EXIT_OK,
+  type ExitCode,
+  oneOf,
+  text,
+  toggle,
+  wholeNumber,
+} from "../command.ts";
+import type { Output } from "../screen/output.ts";
+
+const GENERATION_MAX = 1_000_000;
+const PIPELINE_FILE = /\.m?[jt]s$/;
+const OBJECT_URL = /^s3:\/\/([^/]+)\/(.+)$/s;
+const RUNS_MAX = 1_000;
+
+const ledgerFlags = {
+  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
+  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  pipeline: text("FILE|NAME", null, "Pipeline file or name (default: all of the ledger)."),
+  generation: wholeNumber(
+    "NUMBER",
+    { min: 0, max: GENERATION_MAX },
+    null,
+    "Only this generation (default: all).",
+  ),
+};
+
+interface LedgerFlags {
+  readonly ledger: string | undefined;
+  readonly data: string | undefined;
+  readonly pipeline: string | undefined;
+  readonly generation: number | undefined;
+}
+
+export const lineage = command({
+  name: "lineage",
+  summary: "Show what a run or an object became, as a PROV, DCAT, STAC or OpenLineage document.",
+  argument: { name: "RUN|OBJECT", doc: "The id of a run (see runs list), or s3://bucket/key." },
+  flags: {
+    as: oneOf(LINEAGE_FORMATS, "prov", "The format of the document."),
+    out: text("FILE", null, "File to write (default: print)."),
+    ...ledgerFlags,
+  },
+  run: ({ argument: what = "", flags, out }) =>
+    withLedger(flags, async ({ ledger, scopes, locationOf }) => {
+      const { factsOfObject, factsOfRun, findRecordedRun } = await import(
+        "../../run/lineage/recorded-run.ts"
+      );
+      const { renderLineage } = await import("../../lineage/merge-documents.ts");
+      const [, bucket, key] = OBJECT_URL.exec(what) ?? [];
+      const facts = [];
+      if (bucket !== undefined && key !== undefined) {
+        for (const scope of scopes)
+          facts.push(...(await factsOfObject(ledger, scope, { bucket, key }, locationOf)));
+      } else {
+        const run = await findRecordedRun(ledger, scopes, what);
+        if (run !== null) facts.push(await factsOfRun(ledger, run, locationOf));
+      }
+      if (facts.length === 0) {
+        out.note(`The ledger has neither a run nor a committed object named ${what}.`);
+        return EXIT_FAILED;
+      }
+      const document = renderLineage(flags.as ?? "prov", facts);
+      await print([`${JSON.stringify(document, null, 2)}\n`], flags.out, out);
+      return EXIT_OK;
+    }),
+});
+
+export const runsList = command({
+  name: "runs list",
+  summary: "List the runs of a ledger, newest first: times, code, configuration and counts.",
+  flags: { json: toggle("Print each run as a JSON line."), ...ledgerFlags },
+  run: ({ flags, out }) =>
+    withLedger(flags, async ({ ledger, scopes }): Promise<ExitCode> => {
+      let listed = 0;
+      for (const scope of scopes) {
+        let after: string | null = null;
+        do {
+          const page = await ledger.listRuns(scope, { after, limit: 100 });
+          for (const row of page.runs) {
+            listed += 1;
+            out.line(flags.json ? JSON.stringify({ ...scope, ...row }) : lineOf(scope, row));
+          }
+          after = listed < RUNS_MAX ? page.next : null;
+        } while (after !== null);
+      }
+      if (listed === 0) out.note("The ledger has no runs yet.");
+      return EXIT_OK;
+    }),
+});
+
+export const runsManifest = command({
+  name: "runs manifest",
+  summary: "Write the manifest of a run: inputs with versions, outputs with hashes, digests.",
+  argument: { name: "RUN", doc: "The id of a run (see runs list)." },
+  flags: { out: text("FILE", null, "File to write (default: print)."), ...ledgerFlags },
+  run: ({ argument: id = "", flags, out }) =>
+    withLedger(flags, async ({ ledger, scopes, locationOf }) => {
+      const { findRecordedRun, manifestOfRun } = await import("../../run/lineage/recorded-run.ts");
+      const run = await findRecordedRun(ledger, scopes, id);
+      if (run === null) {
+        out.note(`The ledger has no run ${id}; list them with tidegate runs list.`);
+        return EXIT_FAILED;
+      }
+      await print(manifestOfRun(ledger, run, locationOf), flags.out, out);
+      return EXIT_OK;
+    }),
+});
+
+type Run = Awaited<ReturnType<Ledger["listRuns"]>>["runs"][number];
+const DIGEST_CHARS = 12;
+
+function lineOf({ pipeline, generation }: LedgerScope, run: Run): string {
+  const at = (time: number) => new Date(time).toISOString();
+  const end = run.endedAt === null ? `seen ${at(run.seenAt)}` : `ended ${at(run.endedAt)}`;
+  const scope = generation === 0 ? pipeline : `${pipeline} generation ${generation}`;
+  const code = `code ${run.codeDigest.slice(0, DIGEST_CHARS)}`;
+  return `${run.id}  ${run.kind}  ${scope}  ${at(run.startedAt)}  ${end}  ${code}  ${run.counts}`;
+}
+
+interface Opened {
+  readonly ledger: Ledger;
+  readonly scopes: readonly LedgerScope[];
+  readonly locationOf: LocationOf;
+}
+
+/** Opens the ledger for reading, and closes it afterwards. */
+async function withLedger<T>(flags: LedgerFlags, work: (opened: Opened) => Promise<T>): Promise<T> {
+  const [{ openLedger }, { ledgerIn }, { systemPorts }, { outputLocations }] = await Promise.all([
+    import("../../run/open/open-ledger.ts"),
+    import("../../run/prepare-run.ts"),
+    import("../../platform/index.ts"),
+    import("../../run/lineage/output-locations.ts"),
+  ]);
+  const url = flags.ledger ?? ledgerIn(flags.data ?? "");
+  const isFile = flags.pipeline !== undefined && PIPELINE_FILE.test(flags.pipeline);
+  const pipeline = isFile ? await loadFile(flags.pipeline ?? "") : null;
+  const name = pipeline?.name ?? flags.pipeline;
+  const ledger = await openLedger(url, systemPorts, { readOnly: true });
+  try {
+    const stats = await ledger.stats();
+    const scopes = stats
+      .filter((scope) => name === undefined || scope.pipeline === name)
+      .filter(({ generation }) => flags.generation === undefined || generation === flags.generation)
+      .map(({ pipeline: of, generation }) => ({ pipeline: of, generation }));
+    return await work({ ledger, scopes, locationOf: outputLocations(pipeline, url) });
+  } finally {
+    await ledger.close();
+  }
+}
+
+async function loadFile(file: string) {
+  const { loadPipeline } = await import("../../run/open/load-pipeline.ts");
+  return await loadPipeline(file);
+}
+
+/** Writes pieces of text to a file that must not exist, or prints them. */
+async function print(
+  pieces: AsyncIterable<string> | Iterable<string>,
+  path: string | undefined,
+  out: Output,
+): Promise<void> {
+  if (path !== undefined) {
+    const { createWriteStream } = await import("node:fs");
+    const { pipeline } = await import("node:stream/promises");
+    const { Readable } = await import("node:stream");
+    try {
+      await pipeline(Readable.from(pieces), createWriteStream(path, { flags: "wx" }));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "EEXIST") throw error;
+      throw new TidegateError("TG_CONFIG_INVALID", `${path} exists; name another file with --out`);
+    }
+    return;
+  }
+  let rest = "";
+  for await (const piece of pieces) {
+    const lines = (rest + piece).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) out.line(line);
+  }
+  if (rest !== "") out.line(rest);
+}

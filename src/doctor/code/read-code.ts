@@ -1,0 +1,100 @@
+// Read code: recognises the patterns that the code rules report (rules/*-code-rules.ts).
+//   C1. A pattern is reported only where the code shows it. What comes from elsewhere, such as an
+//       input that a function builds, is not reported.
+//   C2. Tests are read only for compliance tests: what they do on purpose is not reported.
+
+import type { CodePattern } from "../setup.ts";
+import type { CodeContext, CodeFile } from "./code-context.ts";
+import { consumerPatterns } from "./consumer-patterns.ts";
+import { attributePatterns, producerPatterns } from "./producer-patterns.ts";
+import { queueCalls } from "./queue-calls.ts";
+import { literalText, parseCode, propertiesOf } from "./syntax-tree.ts";
+
+export interface CodeReading {
+  readonly patterns: readonly CodePattern[];
+  /** Files that could not be parsed, with the reason. */
+  readonly unread: readonly { readonly file: string; readonly problem: string }[];
+}
+
+const TEST_FILE = /(^|\/)(tests?|__tests__)\/|\.(test|spec)\.[mc]?[jt]s$/;
+/** Files without any of these words have nothing to report, and are not parsed. */
+const RELEVANT = /sqs|sns|queue|message|tidegate|https?:\/\//i;
+const CODE_FILE = /\.[mc]?[jt]s$/;
+const COMPLIANCE = /\b(complianceTests|runCompliance|tidegate comply)\b/;
+
+/** `documents` are the project's Markdown files and workflows. */
+export function readCode(
+  files: readonly CodeFile[],
+  documents: readonly CodeFile[] = [],
+): CodeReading {
+  const patterns: CodePattern[] = [];
+  const unread: { file: string; problem: string }[] = [];
+  const checks = [...files, ...documents].filter(({ file, text }) => {
+    return (TEST_FILE.test(file) || !CODE_FILE.test(file)) && COMPLIANCE.test(withoutNotes(text));
+  });
+  for (const { file, text } of files) {
+    if (TEST_FILE.test(file) || !RELEVANT.test(text)) continue; // C2
+    const tree = parseCode(file, text);
+    if (tree.problem !== null) {
+      unread.push({ file, problem: tree.problem });
+      continue;
+    }
+    const report: CodeContext["report"] = (pattern, at, detail) => {
+      return { pattern, detail, location: { name: file, file, line: at.line } };
+    };
+    const context: CodeContext = { file, text: tree.code, tree, calls: queueCalls(tree), report };
+    patterns.push(
+      ...consumerPatterns(context),
+      ...producerPatterns(context, isTested(file, checks)),
+      ...attributePatterns(context, documents),
+      ...literalPatterns(context),
+    );
+  }
+  return { patterns, unread };
+}
+
+/** Whether a compliance test, or a workflow with tidegate comply, names the producer. */
+function isTested(file: string, checks: readonly CodeFile[]): boolean {
+  const name = withoutEnding(file.split("/").at(-1) ?? file);
+  return checks.some(({ text }) => {
+    const names = withoutNotes(text).match(/[\w.-]+\.[mc]?[jt]s\b/g) ?? [];
+    return names.some((each) => withoutEnding(each) === name);
+  });
+}
+
+function withoutEnding(name: string): string {
+  return name.replace(CODE_FILE, "");
+}
+
+/** Text without lines that are comments in YAML. */
+function withoutNotes(text: string): string {
+  return text.replaceAll(/^\s*#.*$/gm, "");
+}
+
+const QUEUE_URL =
+  /^https?:\/\/(?:sqs[.-][\w-]+\.amazonaws\.com|[\w-]+\.queue\.amazonaws\.com|queue\.amazonaws\.com)\/\d{12}\/[\w.-]+/;
+const LOOPBACK = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\]|host\.docker\.internal)(:|\/|$)/;
+
+/** Patterns of single literals: URLs and options. */
+function literalPatterns({ tree, report }: CodeContext): readonly CodePattern[] {
+  return tree.nodes.flatMap((at): CodePattern[] => {
+    const text = literalText(at.node);
+    if (text !== null && QUEUE_URL.test(text)) {
+      return [report("queue-url-in-code", at, `the code contains the queue URL ${text}`)];
+    }
+    const options = propertiesOf(at.node);
+    if (options === null) return [];
+    const patterns: CodePattern[] = [];
+    const endpoint = literalText(options.get("endpoint"));
+    if (endpoint?.startsWith("http://") && !LOOPBACK.test(endpoint)) {
+      const detail = `the client uses the endpoint ${endpoint}`;
+      patterns.push(report("endpoint-without-tls", at, detail));
+    }
+    const attempts = options.get("maxAttempts");
+    const client = at.parent?.node.type === "NewExpression";
+    if (client && attempts?.type === "Literal" && attempts.value === 1) {
+      patterns.push(report("sdk-retries-off", at, "the client makes one attempt per request"));
+    }
+    return patterns;
+  });
+}

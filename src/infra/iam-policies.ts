@@ -1,0 +1,111 @@
+// IAM policies: the policy of each role of a pipeline as JSON, from the IAM table.
+
+import { IAM_ROLES, IAM_TABLE, type IamResource, type IamRole, type IamRow } from "./iam-table.ts";
+import type { InfraPlan } from "./infra-plan.ts";
+
+export interface AwsAccount {
+  readonly partition: string;
+  readonly region: string;
+  readonly account: string;
+  readonly keyArn: string;
+}
+
+/** Placeholders of a policy that is not yet for one account. */
+export const ANY_ACCOUNT: AwsAccount = {
+  partition: "aws",
+  region: "$" + "{region}",
+  account: "$" + "{account}",
+  keyArn: "$" + "{key_arn}",
+};
+
+export interface PolicyStatement {
+  readonly Sid: string;
+  readonly Effect: "Allow";
+  readonly Action: readonly string[];
+  readonly Resource: readonly string[];
+}
+
+export interface PolicyDocument {
+  readonly Version: "2012-10-17";
+  readonly Statement: readonly PolicyStatement[];
+}
+
+/** Rows of one role and service with the same resources, which become one statement. */
+export interface StatementRows {
+  readonly sid: string;
+  readonly resources: readonly IamResource[];
+  readonly actions: readonly string[];
+}
+
+/** The statements of a role, in the order of the table. */
+export function statementsOfRole(
+  role: IamRole,
+  table: readonly IamRow[] = IAM_TABLE,
+): StatementRows[] {
+  const groups = new Map<string, IamRow[]>();
+  for (const row of table) {
+    if (row.role !== role) continue;
+    const name = sidOf(row);
+    groups.set(name, [...(groups.get(name) ?? []), row]);
+  }
+  return [...groups].map(([sid, rows]) => ({
+    sid,
+    resources: rows[0]?.resources ?? [],
+    actions: rows.map(({ action }) => action),
+  }));
+}
+
+/** `SqsQueueDeadLetterQueue`: service and resources, which tell statements apart. */
+function sidOf({ action, resources }: IamRow): string {
+  const words = [action.split(":")[0] ?? "", ...resources.flatMap((name) => name.split("-"))];
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+/** The policies of all roles; a role without a right has none. */
+export function policiesOf(
+  plan: InfraPlan,
+  aws: AwsAccount = ANY_ACCOUNT,
+  table: readonly IamRow[] = IAM_TABLE,
+): Readonly<Partial<Record<IamRole, PolicyDocument>>> {
+  const arns = resourceArns(plan, aws);
+  const policies: Partial<Record<IamRole, PolicyDocument>> = {};
+  for (const role of IAM_ROLES) {
+    const statements = statementsOfRole(role, table).flatMap(({ sid, resources, actions }) => {
+      const given = resources.flatMap((name) => arns[name] ?? []); // I2 of iam-table.ts
+      if (given.length === 0) return [];
+      return [{ Sid: sid, Effect: "Allow" as const, Action: actions, Resource: given }];
+    });
+    if (statements.length > 0) policies[role] = { Version: "2012-10-17", Statement: statements };
+  }
+  return policies;
+}
+
+/** The ARN of each resource that the pipeline has. */
+export function resourceArns(
+  plan: InfraPlan,
+  aws: AwsAccount,
+): Readonly<Record<IamResource, string | null>> {
+  const { partition, region, account, keyArn } = aws;
+  const arn = (service: string, name: string | null) =>
+    name === null ? null : `arn:${partition}:${service}:${region}:${account}:${name}`;
+  const bucketArn = (name: string | null) =>
+    name === null ? null : `arn:${partition}:s3:::${name}`;
+  const table = (name: string | null, rest = "") =>
+    arn("dynamodb", name === null ? null : `table/${name}${rest}`);
+  const { bucket, claimCheckBucket, queue, topic } = plan;
+  return {
+    queue: arn("sqs", queue),
+    "dead-letter-queue": arn("sqs", plan.deadLetterQueue),
+    topic: arn("sns", topic),
+    "target-queue": bucket === null && topic === null ? arn("sqs", queue) : null,
+    "target-topic": bucket === null ? arn("sns", topic) : null,
+    bucket: bucketArn(bucket?.name ?? null),
+    objects: bucket === null ? null : `${bucketArn(bucket.name)}/${bucket.prefix}*`,
+    "claim-check-bucket": bucketArn(claimCheckBucket),
+    "claim-checks": claimCheckBucket === null ? null : `${bucketArn(claimCheckBucket)}/*`,
+    ledger: table(plan.ledgerTable),
+    "ledger-notes": table(plan.ledgerTable, "/index/notes"),
+    outbox: table(plan.outboxTable),
+    key: plan.kms ? keyArn : null,
+  };
+}

@@ -1,0 +1,171 @@
+// IAM table: which role may do what to which resource, and why. The module `iam`, the policies in
+// JSON and docs/guides/iam.md are made from it.
+//   I1. A row exists because a recorded call needs it: test/integration/iam-calls.test.ts fails if
+//       a call is not covered, and if a row could be removed.
+//   I2. A row whose resources a pipeline does not have is left out of its policies.
+//   I3. No action and no resource is a wildcard, except below the prefix of objects.
+
+/** A role that a person or a process takes on. */
+export const IAM_ROLES = ["consumer", "producer", "operator"] as const;
+export type IamRole = (typeof IAM_ROLES)[number];
+
+/** A resource of a pipeline, as a policy names it. */
+export type IamResource =
+  | "queue"
+  | "dead-letter-queue"
+  | "topic"
+  | "target-queue"
+  | "target-topic"
+  | "bucket"
+  | "objects"
+  | "claim-check-bucket"
+  | "claim-checks"
+  | "ledger"
+  | "ledger-notes"
+  | "outbox"
+  | "key";
+
+export interface IamRow {
+  readonly role: IamRole;
+  readonly action: string;
+  readonly resources: readonly IamResource[];
+  readonly why: string;
+}
+
+/** How the page names a resource. */
+export const IAM_RESOURCE_TEXT: Readonly<Record<IamResource, string>> = {
+  queue: "the queue",
+  "dead-letter-queue": "the dead-letter queue",
+  topic: "the topic",
+  "target-queue": "the queue, if producers send to it",
+  "target-topic": "the topic, if producers publish to it",
+  bucket: "the bucket",
+  objects: "the objects below the prefix",
+  "claim-check-bucket": "the bucket of claim checks",
+  "claim-checks": "the claim checks",
+  ledger: "the ledger table",
+  "ledger-notes": "the index `notes` of the ledger table",
+  outbox: "the outbox table",
+  key: "the customer key",
+};
+
+const BUCKETS = ["bucket", "claim-check-bucket"] as const;
+const TABLES = ["ledger", "outbox"] as const;
+const DIFF = "`infra diff`";
+const QUEUES = ["queue", "dead-letter-queue"] as const;
+
+const CONSUMER: readonly Omit<IamRow, "role">[] = [
+  { action: "sqs:GetQueueUrl", resources: QUEUES, why: "finds the queues by name" },
+  { action: "sqs:GetQueueAttributes", resources: QUEUES, why: "checks settings and counts" },
+  { action: "sqs:ReceiveMessage", resources: ["queue"], why: "receives" },
+  { action: "sqs:ChangeMessageVisibility", resources: ["queue"], why: "heartbeats and retries" },
+  { action: "sqs:DeleteMessage", resources: ["queue"], why: "acknowledges after the commit" },
+  { action: "sqs:SendMessage", resources: ["dead-letter-queue"], why: "sends dead letters" },
+  { action: "s3:GetObject", resources: ["objects", "claim-checks"], why: "reads objects" },
+  {
+    action: "s3:GetObjectVersion",
+    resources: ["objects"],
+    why: "reads exactly the version in the event",
+  },
+  {
+    action: "s3:GetObjectTagging",
+    resources: ["objects"],
+    why: "only if `eventTime` reads the tags of an object",
+  },
+  {
+    action: "s3:GetObjectVersionTagging",
+    resources: ["objects"],
+    why: "the same, for the version in the event",
+  },
+  {
+    action: "s3:ListBucket",
+    resources: ["bucket", "claim-check-bucket"],
+    why: "without it S3 answers 403 for a missing object, as for a forbidden one",
+  },
+  { action: "dynamodb:GetItem", resources: ["ledger"], why: "looks records up" },
+  { action: "dynamodb:BatchGetItem", resources: ["ledger"], why: "looks many records up" },
+  { action: "dynamodb:PutItem", resources: ["ledger"], why: "claims and commits" },
+  { action: "dynamodb:UpdateItem", resources: ["ledger"], why: "renews leases and counts" },
+  { action: "dynamodb:DeleteItem", resources: ["ledger"], why: "removes notes that are obsolete" },
+  { action: "dynamodb:Query", resources: ["ledger-notes"], why: "counts halted groups" },
+  { action: "kms:Decrypt", resources: ["key"], why: "SQS, S3 and DynamoDB decrypt for the caller" },
+  { action: "kms:GenerateDataKey", resources: ["key"], why: "SQS encrypts dead letters" },
+];
+
+const PRODUCER: readonly Omit<IamRow, "role">[] = [
+  { action: "sqs:GetQueueUrl", resources: ["target-queue"], why: "finds the queue by name" },
+  { action: "sqs:SendMessage", resources: ["target-queue"], why: "sends" },
+  { action: "sns:Publish", resources: ["target-topic"], why: "publishes" },
+  { action: "s3:PutObject", resources: ["objects"], why: "uploads the files of the pipeline" },
+  {
+    action: "s3:PutObject",
+    resources: ["claim-checks"],
+    why: "stores payloads that are larger than a message",
+  },
+  { action: "dynamodb:GetItem", resources: ["outbox"], why: "looks events up" },
+  {
+    action: "dynamodb:PutItem",
+    resources: ["outbox"],
+    why: "registers events and marks them sent",
+  },
+  { action: "dynamodb:DeleteItem", resources: ["outbox"], why: "removes events from its lists" },
+  { action: "dynamodb:BatchGetItem", resources: ["outbox"], why: "reads the items of a batch" },
+  { action: "dynamodb:BatchWriteItem", resources: ["outbox"], why: "writes the items of a batch" },
+  { action: "dynamodb:Query", resources: ["outbox"], why: "finds events that were not sent" },
+  { action: "dynamodb:Scan", resources: ["outbox"], why: "counts, and purges expired rows" },
+  {
+    action: "kms:Decrypt",
+    resources: ["key"],
+    why: "SQS and SNS check the key before they encrypt",
+  },
+  { action: "kms:GenerateDataKey", resources: ["key"], why: "SQS, SNS and S3 encrypt" },
+];
+
+const OPERATOR: readonly Omit<IamRow, "role">[] = [
+  { action: "sqs:GetQueueUrl", resources: QUEUES, why: "finds the queues by name" },
+  { action: "sqs:GetQueueAttributes", resources: QUEUES, why: "counts, and `infra diff`" },
+  { action: "sqs:ReceiveMessage", resources: ["dead-letter-queue"], why: "lists dead letters" },
+  {
+    action: "sqs:ChangeMessageVisibility",
+    resources: QUEUES,
+    why: "makes listed and halted messages visible again",
+  },
+  { action: "sqs:DeleteMessage", resources: ["dead-letter-queue"], why: "redrives and drops" },
+  { action: "sqs:SendMessage", resources: ["queue"], why: "redrives" },
+  { action: "sns:GetTopicAttributes", resources: ["topic"], why: DIFF },
+  { action: "sns:ListSubscriptionsByTopic", resources: ["topic"], why: DIFF },
+  { action: "s3:GetBucketVersioning", resources: BUCKETS, why: DIFF },
+  { action: "s3:GetBucketNotification", resources: BUCKETS, why: DIFF },
+  { action: "s3:GetBucketPolicy", resources: BUCKETS, why: DIFF },
+  { action: "s3:GetBucketPublicAccessBlock", resources: BUCKETS, why: DIFF },
+  { action: "dynamodb:DescribeTable", resources: TABLES, why: DIFF },
+  { action: "dynamodb:DescribeContinuousBackups", resources: TABLES, why: DIFF },
+  { action: "dynamodb:DescribeTimeToLive", resources: TABLES, why: "`infra diff`, `ledger check`" },
+  { action: "dynamodb:GetItem", resources: ["ledger"], why: "`why` and `ledger show`" },
+  { action: "dynamodb:BatchGetItem", resources: ["ledger"], why: "reads failure reports" },
+  { action: "dynamodb:Query", resources: ["ledger-notes"], why: "lists failure reports" },
+  { action: "dynamodb:Scan", resources: ["ledger"], why: "`ledger stats`, `ledger purge`, `why`" },
+  { action: "dynamodb:PutItem", resources: ["ledger"], why: "reopens records for a redrive" },
+  {
+    action: "dynamodb:DeleteItem",
+    resources: ["ledger"],
+    why: "purges, and drops failure reports",
+  },
+  { action: "kms:Decrypt", resources: ["key"], why: "SQS and DynamoDB decrypt for the caller" },
+  { action: "kms:GenerateDataKey", resources: ["key"], why: "SQS encrypts redriven messages" },
+];
+
+/** In the order of the page. */
+export const IAM_TABLE: readonly IamRow[] = [
+  ...CONSUMER.map((row) => ({ role: "consumer" as const, ...row })),
+  ...PRODUCER.map((row) => ({ role: "producer" as const, ...row })),
+  ...OPERATOR.map((row) => ({ role: "operator" as const, ...row })),
+];
+
+/** Needed once, to create tables without Terraform; no role has them. */
+export const IAM_SETUP_ACTIONS = [
+  "dynamodb:CreateTable",
+  "dynamodb:DescribeTable",
+  "dynamodb:DescribeTimeToLive",
+  "dynamodb:UpdateTimeToLive",
+] as const;

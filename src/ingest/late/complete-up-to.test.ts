@@ -1,0 +1,163 @@
+import { expect, test } from "vitest";
+import {
+  type ConsumerWorld,
+  type ConsumerWorldOptions,
+  createConsumerWorld,
+} from "../../../test/support/consumer-world.ts";
+import { TidegateError } from "../../core/errors.ts";
+import { buildEnvelope } from "../../core/events/envelope.ts";
+import { addMs, durationMs, type EpochMs, minutes, subtractMs } from "../../core/units.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import { brokerLooks } from "../../run/late/look-at-queues.ts";
+import { createMemoryLedger } from "../../stores/memory/ledger.ts";
+import { type QueueLook, readCompleteness } from "./complete-up-to.ts";
+import { releaseHeld } from "./release.ts";
+
+const SCOPE = { pipeline: "test", generation: 0 };
+const EXACT = { outOfOrderMs: 0 };
+
+/** Sends an event whose event time is that many minutes before now, and returns that time. */
+async function sendOld(world: ConsumerWorld, key: string, ago: number): Promise<EpochMs> {
+  const eventTime = subtractMs(world.cloud.clock.now(), minutes(ago));
+  const input = { source: "test.unit.world", dedupeKey: key, eventTime, payload: {} };
+  const built = buildEnvelope(input);
+  if (built.kind === "invalid") throw new Error(JSON.stringify(built.problems));
+  await world.sendBody(built.value.body);
+  return eventTime;
+}
+
+function looksOf({ cloud, queue, deadLetters }: ConsumerWorld): QueueLook[] {
+  return brokerLooks(cloud.broker, [queue.name, deadLetters.name, "late"]);
+}
+
+function completeness(world: ConsumerWorld, more: { looks?: QueueLook[]; ledger?: Ledger } = {}) {
+  const { ledger = world.ledger, looks = looksOf(world) } = more;
+  return readCompleteness(
+    { clock: world.cloud.clock, ledger, looks, objects: null },
+    world.pipeline,
+  );
+}
+
+/** A world in which one record is committed, so that the watermark is at its event time. */
+async function worldAt(options: ConsumerWorldOptions = {}) {
+  const world = await createConsumerWorld({ pipeline: EXACT as never, ...options });
+  const consumer = world.consumer();
+  await consumer.start();
+  await world.send("now");
+  const now = world.cloud.clock.now();
+  await world.pass(3_000);
+  return { world, consumer, now, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+
+/** Draining waits for time to pass, which is virtual here. */
+async function drained({ world, consumer }: Awaited<ReturnType<typeof worldAt>>): Promise<void> {
+  void consumer.drain();
+  await world.pass(30_000);
+}
+
+test("everything settled: complete up to the watermark, exactly", async () => {
+  await using at = await worldAt();
+  expect(await completeness(at.world)).toEqual({
+    at: at.now,
+    watermark: at.now,
+    isExact: true,
+    heldBy: { kind: "watermark", eventTime: at.now, what: "test" },
+  });
+});
+
+test("a queued message holds it back, received or not (U1)", async () => {
+  await using at = await worldAt();
+  await drained(at);
+  const old = await sendOld(at.world, "old", 30);
+  expect(await completeness(at.world)).toMatchObject({ at: old, heldBy: { kind: "queued" } });
+  const request = { max: 1, waitMs: durationMs(0), visibilityMs: minutes(5) };
+  await at.world.queue.receive(request, new AbortController().signal);
+  expect(await completeness(at.world)).toMatchObject({ at: old, heldBy: { kind: "queued" } });
+});
+
+test("a record in retry and a dead-lettered one hold it back until they are settled (U1)", async () => {
+  const bad = new Set(["old"]);
+  await using at = await worldAt({
+    handler: ({ envelope }) => {
+      if (bad.has(envelope.dedupe_key)) throw new Error("not yet");
+    },
+    pipeline: { ...EXACT, retry: { attempts: 2, baseMs: 60_000, capMs: 60_000 } } as never,
+  });
+  const old = await sendOld(at.world, "old", 30);
+  await at.world.pass(2_000);
+  expect(await completeness(at.world)).toMatchObject({ at: old });
+  await at.world.pass(minutes(5));
+  expect(at.consumer.snapshot().deadLettered).toBe(1);
+  expect(await completeness(at.world)).toMatchObject({ at: old });
+  const stored = await completeness(at.world, { looks: [] });
+  expect(stored).toMatchObject({ at: old, isExact: false, heldBy: { kind: "dead-lettered" } });
+  expect(stored.heldBy?.what).toBe("old");
+  const page = { after: null, limit: 1 };
+  const [dossier] = await at.world.ledger.listNotes(SCOPE, "dossier", page);
+  await at.world.ledger.removeNotes(SCOPE, "dossier", [dossier?.name ?? ""]);
+  expect(await completeness(at.world, { looks: [] })).toMatchObject({ at: at.now }); // U4
+});
+
+test("a held record holds it back until it is released and committed (U1)", async () => {
+  await using at = await worldAt({ pipeline: { ...EXACT, late: "hold" } as never });
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(3_000);
+  expect(await completeness(world)).toMatchObject({ at: old, heldBy: { kind: "held" } });
+  const ports = { clock: world.cloud.clock, ledger: world.ledger, source: world.queue };
+  for await (const _ of releaseHeld(ports, { scope: SCOPE, runId: "r" })) {
+    expect(await completeness(world)).toMatchObject({ at: old });
+  }
+  await world.pass(3_000);
+  expect(await completeness(world)).toMatchObject({ at: at.now });
+});
+
+test("a duplicate of a committed record that is still queued holds nothing back (U5)", async () => {
+  await using at = await worldAt();
+  const { world } = at;
+  const eventTime = subtractMs(world.cloud.clock.now(), minutes(30));
+  const built = buildEnvelope({
+    source: "test.unit.world",
+    dedupeKey: "d",
+    eventTime,
+    payload: {},
+  });
+  if (built.kind === "invalid") throw new Error();
+  await world.sendBody(built.value.body);
+  await world.pass(3_000);
+  await drained(at);
+  await world.sendBody(built.value.body);
+  expect(await completeness(world)).toMatchObject({ at: at.now });
+});
+
+const counted = (visible: number): QueueLook => {
+  return { kind: "counted", name: "work", counts: async () => ({ visible, delayed: 0 }) };
+};
+
+test("where messages are only counted, the result is an estimate, or unknown (U3)", async () => {
+  await using at = await worldAt();
+  const { world } = at;
+  const empty = await completeness(world, { looks: [counted(0)] });
+  expect(empty).toMatchObject({ at: at.now, isExact: false });
+  const waiting = await completeness(world, { looks: [counted(5)] });
+  expect(waiting.at).toBeLessThanOrEqual(addMs(at.now, durationMs(3_000)));
+  expect(waiting.at).not.toBeNull();
+  await drained(at);
+  await world.pass(minutes(3));
+  const unknown = await completeness(world, { looks: [counted(5)] });
+  expect(unknown).toMatchObject({ at: null, heldBy: { kind: "queued", what: "work" } });
+});
+
+test("a store without lists finds dead letters and held records by their notes", async () => {
+  const unlisted = (ledger: Ledger): Ledger => ({
+    ...ledger,
+    listRecords: () => Promise.reject(new TidegateError("TG_LISTING_OFF", "off")),
+  });
+  await using at = await worldAt({
+    pipeline: { ...EXACT, late: "hold" } as never,
+    ledger: ({ clock }) => unlisted(createMemoryLedger({ clock })),
+  });
+  const old = await sendOld(at.world, "old", 30);
+  await at.world.pass(3_000);
+  expect(await completeness(at.world)).toMatchObject({ at: old, heldBy: { kind: "held" } });
+});

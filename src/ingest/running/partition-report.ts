@@ -1,0 +1,99 @@
+// Partition report: what one process knows of event time, as a note that other processes read.
+//   R1. A note is named after its process and replaces its predecessor. It fits NOTE_CHARS_MAX with
+//       PARTITIONS_MAX partitions of PARTITION_CHARS_MAX characters.
+//   R2. A report that cannot be read, for example one of another version, is ignored.
+
+import { durationMs, type EpochMs, epochMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { Ledger, Note, NoteInput } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import {
+  heldBy,
+  joinReports,
+  type Partition,
+  type PartitionReport,
+  startWatermark,
+} from "../policy/watermark.ts";
+
+/** A report with what `completeUpTo` needs of a process. */
+export interface ProcessReport extends PartitionReport {
+  readonly owner: string;
+  readonly savedAt: EpochMs;
+  /** The oldest event time of a record in flight; null without one. */
+  readonly oldestInFlight: EpochMs | null;
+  /** The longest that a message received lately had waited in the queue. */
+  readonly queueLagMs: number;
+}
+
+const VERSION = 1;
+const REPORTS_PER_PAGE = 50;
+
+type Row = readonly [name: string, latest: number, activeUntil: number];
+
+interface ReportBody {
+  readonly v: number;
+  readonly polledAt: number | null;
+  readonly drainedSince: number | null;
+  readonly oldest: number | null;
+  readonly lagMs: number;
+  readonly partitions: readonly Row[];
+}
+
+/** The note of a report (R1). */
+export function reportNote(report: ProcessReport): NoteInput {
+  const { owner: name, savedAt: at, polledAt, drainedSince, partitions } = report;
+  const { oldestInFlight: oldest, queueLagMs: lagMs } = report;
+  const rows = [...partitions].map(
+    ([partition, { latest, activeUntil }]): Row => [partition, latest, activeUntil],
+  );
+  const body: ReportBody = { v: VERSION, polledAt, drainedSince, oldest, lagMs, partitions: rows };
+  return { kind: "partitions", name, at, count: 1, body: JSON.stringify(body) };
+}
+
+/** The reports of all processes that share the scope. */
+export async function readReports(ledger: Ledger, scope: LedgerScope): Promise<ProcessReport[]> {
+  const reports: ProcessReport[] = [];
+  for (let after: string | null = null; ; ) {
+    const page: Note[] = await ledger.listNotes(scope, "partitions", {
+      after,
+      limit: REPORTS_PER_PAGE,
+    });
+    reports.push(...page.map(reportIn).filter((report) => report !== null));
+    const last = page.at(-1);
+    if (last === undefined || page.length < REPORTS_PER_PAGE) return reports;
+    after = last.name;
+  }
+}
+
+/** The partition that holds the watermark of a scope back now; null if all are idle. */
+export async function watermarkHolder(
+  { clock }: { readonly clock: Clock },
+  ledger: Ledger,
+  scope: LedgerScope,
+): Promise<string | null> {
+  const now = clock.now();
+  const reports = await readReports(ledger, scope);
+  return heldBy(joinReports(startWatermark(durationMs(0)), reports, now), now);
+}
+
+function reportIn({ name: owner, at: savedAt, body }: Note): ProcessReport | null {
+  try {
+    const { v, polledAt, drainedSince, oldest, lagMs, partitions } = JSON.parse(body) as ReportBody;
+    if (v !== VERSION) return null; // R2
+    const entries = partitions.map(([name, latest, activeUntil]): [string, Partition] => [
+      name,
+      { latest: epochMs(latest), activeUntil: epochMs(activeUntil) },
+    ]);
+    return {
+      owner,
+      savedAt,
+      polledAt: polledAt === null ? null : epochMs(polledAt),
+      drainedSince: drainedSince === null ? null : epochMs(drainedSince),
+      oldestInFlight: oldest === null ? null : epochMs(oldest),
+      queueLagMs: lagMs,
+      partitions: new Map(entries),
+    };
+  } catch {
+    return null; // R2
+  }
+}

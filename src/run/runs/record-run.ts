@@ -1,0 +1,42 @@
+// Record run: the row of a pipeline's process life, with its digests and counts.
+
+import { hostname } from "node:os";
+import type { Consumer, ConsumerSnapshot } from "../../ingest/running/consumer.ts";
+import { NO_COUNTS } from "../../ingest/telemetry/outcome-counts.ts";
+import { systemPorts } from "../../platform/index.ts";
+import { packageVersion } from "../../platform/package-version.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { PreparedRun } from "../prepare-run.ts";
+import { digestOfFile, digestOfFunctions } from "./code-digest.ts";
+import { configDigest } from "./config-digest.ts";
+import { type RunRecorder, type RunStart, startRunRecorder } from "./run-recorder.ts";
+
+/** Starts to record this process life in the ledger. */
+export function recordRun(
+  { ledger, consumer }: { readonly ledger: Ledger; readonly consumer: Consumer },
+  id: string,
+  { pipeline, settings }: PreparedRun,
+  file: string | undefined,
+): Promise<RunRecorder> {
+  const { platform, arch, version: node } = process;
+  const environment = { tidegate: packageVersion(), node, platform, arch, host: hostname() };
+  const run: RunStart = {
+    id,
+    kind: "live",
+    codeDigest: file === undefined ? digestOfFunctions(pipeline) : digestOfFile(file),
+    configDigest: configDigest(pipeline, settings),
+    environment: JSON.stringify(environment),
+    parameters: "{}",
+  };
+  const ports = { ...systemPorts, ledger };
+  const counts = () => countsOf(consumer.snapshot());
+  const { name, generation } = pipeline;
+  return startRunRecorder(ports, { pipeline: name, generation }, run, counts);
+}
+
+/** The counts of a snapshot, without its present state. */
+function countsOf(snapshot: ConsumerSnapshot): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    Object.keys(NO_COUNTS).map((name) => [name, snapshot[name as keyof typeof NO_COUNTS]]),
+  );
+}

@@ -1,0 +1,35 @@
+import { describe, expect, test } from "vitest";
+import { RULES } from "../../doctor/rules/all-rules.ts";
+import { afterPromiseJobs as drain } from "../../platform/system-turn.ts";
+import { runSeed } from "../run-seed.ts";
+import { explainMistake } from "./explain-mistake.ts";
+import { MISTAKES, optionsOf } from "./mistakes.ts";
+
+test("every mistake belongs to a rule about loss, double effects or order", () => {
+  const risks = new Map(RULES.map(({ name, risk }) => [name, risk]));
+  for (const { rule } of MISTAKES) {
+    expect(["loss", "double effect", "order"], rule).toContain(risks.get(rule));
+  }
+  expect(new Set(MISTAKES.map(({ rule }) => rule)).size).toBe(MISTAKES.length);
+});
+
+describe.each(MISTAKES)("$rule", (mistake) => {
+  test("does harm with the setting, and none without it in the same world", async () => {
+    const explained = await explainMistake(mistake, drain);
+    expect(explained?.broken.violations[0]?.checker).toBe(mistake.checker.name);
+    expect(explained?.fixed.violations).toEqual([]);
+  }, 60_000);
+
+  test("does no harm without the setting in other worlds", async () => {
+    for (let seed = 1_000; seed < 1_005; seed += 1) {
+      const { fired } = await runSeed(seed, { ...optionsOf(mistake, mistake.fixed), drain });
+      const allowed = fired.flatMap(({ id }) => (mistake.faults?.test(id) === false ? [] : [id]));
+      const report = await runSeed(seed, {
+        ...optionsOf(mistake, mistake.fixed),
+        drain,
+        only: new Set(allowed),
+      });
+      expect(report.violations, `seed ${seed}`).toEqual([]);
+    }
+  }, 60_000);
+});

@@ -1,0 +1,391 @@
+// Stage: the rows of a large record, stored in chunks before its commit. Each attempt has tables of
+// its own, listed in STAGES_TABLE.
+//   S1. Nothing of a stage is visible before the record's commit. The commit merges it in one
+//       transaction, and only under the fence of the attempt: the merge is part of the commit.
+//   S2. A merge fails if the stage is not complete: rows are counted as they are stored, and the
+//       count must match. PostgreSQL does not log staged rows, so a crash of the server empties
+//       them.
+//   S3. A stage is removed after its commit, by the next attempt at its record, or by a sweep once
+//       its attempt is over. A removed stage can only fail a merge (S2), never change its rows.
+//   S4. Chunks are short transactions, so that other records commit in between.
+//   S5. Of several effects on one row the last counts, also across chunks. SQLite merges the rows
+//       of a key in the order of the file. PostgreSQL removes earlier ones at the end.
+
+import { present } from "../../core/assert.ts";
+import { sha256Hex } from "../../core/encoding/hash.ts";
+import type { SinkWrite } from "../../core/sink-write.ts";
+import type { EpochMs } from "../../core/units.ts";
+import type {
+  Effect,
+  EffectOrigin,
+  SinkStore,
+  StagedRows,
+  StageRequest,
+} from "../../ports/sink.ts";
+import { copyTextOf } from "./copy-text.ts";
+import type { Dialect } from "./dialect.ts";
+import { quotedName, STAGES_TABLE } from "./names.ts";
+import { compileStatements, type TablePlans } from "./plan.ts";
+import { checkedRow, keyText, type PlannedRow } from "./rows.ts";
+import type { TableShape } from "./shape.ts";
+import { listBindings, listSource } from "./sources.ts";
+import type { RowSource } from "./statements.ts";
+
+const ID_CHARS = 20;
+/** Rows that one transaction removes from a stage in SQLite (S4). */
+const REMOVE_ROWS = 20_000;
+
+/** What is known about the staged rows of one table. */
+interface StagedTable {
+  readonly shape: TableShape;
+  /** The stage's own table, quoted. */
+  readonly relation: string;
+  rows: number;
+  deletes: boolean;
+  /** Whether the keys came in ascending order. */
+  ascending: boolean;
+  lastKey: string;
+}
+
+type StagedTables = Map<string, StagedTable>;
+
+export interface TableStage extends StagedRows {
+  merge(origin: EffectOrigin): readonly SinkWrite[];
+}
+
+export function createTableStage(
+  dialect: Dialect,
+  plans: TablePlans,
+  store: SinkStore,
+  request: StageRequest,
+): TableStage {
+  const { key, fence, owner, startedAt } = request;
+  const name = JSON.stringify([key, fence, owner, startedAt]);
+  const id = sha256Hex(name).slice(0, ID_CHARS);
+  const tables: StagedTables = new Map();
+  const counts = new Map<string, number>();
+  let staged = 0;
+  let added = 0;
+  let begun = false;
+
+  return {
+    counts,
+    async add(effects) {
+      const chunk = chunkOf(plans, effects, added + 1);
+      if (!begun) await removeEarlier(dialect, store, request); // S3
+      const writes = [
+        ...(begun ? [] : [listWrite(dialect, id, request)]),
+        ...chunkWrites(dialect, id, plans, tables, chunk),
+      ];
+      begun = true;
+      const total = rowsIn(tables);
+      writes.push(countWrite(dialect, id, tables, { from: staged, to: total }));
+      await store.run(writes); // S4
+      staged = total;
+      added += effects.length;
+      countEffects(counts, effects);
+    },
+    async seal() {
+      if (dialect.name === "postgres") await sealPostgres(dialect, store, id, tables);
+      staged = rowsIn(tables);
+    },
+    merge: (origin) => [
+      completeWrite(dialect, id, [...tables.values()], staged),
+      ...mergeWrites(dialect, plans, tables, origin),
+      expireWrite(dialect, id),
+    ],
+    async discard() {
+      if (begun) await removeStage(dialect, store, { id, relations: relationsIn(tables) });
+    },
+  };
+}
+
+function rowsIn(tables: StagedTables): number {
+  return [...tables.values()].reduce((sum, { rows }) => sum + rows, 0);
+}
+
+/** Lists the stage, so that others find it if the attempt dies. */
+function listWrite(dialect: Dialect, id: string, request: StageRequest): SinkWrite {
+  const params = [id, request.key, request.fence ?? 0, request.expiresAt];
+  const marks = params.map((_, at) => dialect.param(at + 1, "any")).join(", ");
+  return { statement: `INSERT INTO ${STAGES_TABLE} VALUES (${marks}, '', 0)`, params };
+}
+
+/** From the commit on, the sweep may remove the stage. */
+function expireWrite(dialect: Dialect, id: string): SinkWrite {
+  const statement = `UPDATE ${STAGES_TABLE} SET expires_at = 0 WHERE id = ${dialect.param(1, "text")}`;
+  return { statement, params: [id] };
+}
+
+function chunkWrites(
+  dialect: Dialect,
+  id: string,
+  plans: TablePlans,
+  tables: Map<string, StagedTable>,
+  chunk: ReadonlyMap<string, readonly PlannedRow[]>,
+): SinkWrite[] {
+  return [...chunk].flatMap(([name, rows]) => {
+    const shape = present(plans.shapes.get(name), "the shape of a table with rows");
+    const existing = tables.get(name);
+    const table = existing ?? stagedTable(shape, quotedName(`_tg_stage_${id}_${tables.size}`));
+    tables.set(name, table);
+    for (const row of rows) noteRow(table, keyText(shape, row), row);
+    const fill = insertRows(dialect, table, rows);
+    return existing === undefined ? [createTable(dialect, table), fill] : [fill];
+  });
+}
+
+/** Checked rows by table, in the order of the effects (S5). */
+function chunkOf(
+  { shapes }: TablePlans,
+  effects: readonly Effect[],
+  first: number,
+): Map<string, PlannedRow[]> {
+  const chunk = new Map<string, PlannedRow[]>();
+  for (let at = 0; at < effects.length; at += 1) {
+    const effect = present(effects[at], "an effect");
+    const { shape, row } = checkedRow(shapes, effect, first + at);
+    const rows = chunk.get(shape.name);
+    if (rows === undefined) chunk.set(shape.name, [row]);
+    else rows.push(row);
+  }
+  return chunk;
+}
+
+function stagedTable(shape: TableShape, relation: string): StagedTable {
+  return { shape, relation, rows: 0, deletes: false, ascending: true, lastKey: "" };
+}
+
+function noteRow(table: StagedTable, rowKey: string, row: PlannedRow): void {
+  // The order of texts; for numbers it is a guess, which only costs a sort.
+  if (table.ascending && rowKey <= table.lastKey && table.rows > 0) table.ascending = false;
+  table.lastKey = rowKey;
+  table.deletes ||= row.deleted;
+  table.rows += 1;
+}
+
+async function sealPostgres(
+  dialect: Dialect,
+  store: SinkStore,
+  id: string,
+  tables: StagedTables,
+): Promise<void> {
+  for (const table of tables.values()) {
+    if (!table.ascending) await removeTwins(dialect, store, id, table, tables); // S5
+    const statement = `ANALYZE ${table.relation}`;
+    await store.run([{ statement, params: [], once: true, long: true }]);
+  }
+}
+
+function relationsIn(tables: StagedTables): string[] {
+  return [...tables.values()].map(({ relation }) => relation);
+}
+
+function countEffects(counts: Map<string, number>, effects: readonly Effect[]): void {
+  for (const effect of effects) {
+    const name =
+      effect.kind === "custom" || effect.kind === "sql"
+        ? effect.kind
+        : `${effect.kind} ${effect.table}`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+}
+
+function createTable(dialect: Dialect, { shape, relation }: StagedTable): SinkWrite {
+  const isPostgres = dialect.name === "postgres";
+  const columns = shape.columns.map(({ quoted, native }) =>
+    isPostgres ? `${quoted} ${native}` : quoted,
+  );
+  const deleted = isPostgres ? "_tg_deleted boolean" : "_tg_deleted";
+  const statement = `CREATE ${isPostgres ? "UNLOGGED " : ""}TABLE ${relation}
+    (${[...columns, deleted].join(", ")})`;
+  return { statement, params: [], once: true };
+}
+
+function insertRows(
+  dialect: Dialect,
+  { shape, relation }: StagedTable,
+  rows: readonly PlannedRow[],
+): SinkWrite {
+  if (dialect.name === "postgres") {
+    const names = shape.columns.map(({ quoted }) => quoted).join(", ");
+    const statement = `COPY ${relation} (${names}, _tg_deleted) FROM STDIN`;
+    return { statement, params: [], copy: copyTextOf(rows), once: true };
+  }
+  const marks = `(${[...shape.columns, null].map(() => "?").join(", ")})`;
+  const statement = `INSERT INTO ${relation} VALUES ${marks}`;
+  return { statement, params: [], rows: rows.map(({ values }) => values) };
+}
+
+/** Counts rows in the transaction that stores them (S2). */
+function countWrite(
+  dialect: Dialect,
+  id: string,
+  tables: StagedTables,
+  { from, to }: { readonly from: number; readonly to: number },
+): SinkWrite {
+  const [p1, p2, p3, p4] = [1, 2, 3, 4].map((at) => dialect.param(at, at < 3 ? "integer" : "text"));
+  return {
+    statement: `UPDATE ${STAGES_TABLE} SET staged = ${p1}, tables = ${p4}
+      WHERE staged = ${p2} AND id = ${p3} RETURNING id`,
+    params: [to, from, id, JSON.stringify(relationsIn(tables))],
+    required: "the staged rows of this attempt were removed; it was taken for dead",
+  };
+}
+
+/** S2 */
+function completeWrite(
+  dialect: Dialect,
+  id: string,
+  tables: readonly StagedTable[],
+  staged: number,
+): SinkWrite {
+  const counted =
+    dialect.name === "postgres"
+      ? tables.map(({ relation }) => `(SELECT count(*) FROM ${relation})`).join(" + ")
+      : "staged";
+  return {
+    statement: `SELECT 1 FROM ${STAGES_TABLE} WHERE id = ${dialect.param(1, "text")}
+      AND staged = ${dialect.param(2, "integer")} AND ${counted} = staged`,
+    params: [id, staged],
+    required: "the staged rows of this attempt are not complete; they were removed or lost",
+    once: true,
+    long: true,
+  };
+}
+
+function mergeWrites(
+  dialect: Dialect,
+  plans: TablePlans,
+  tables: StagedTables,
+  origin: EffectOrigin,
+): SinkWrite[] {
+  const writer = origin.object === null ? "message" : "object";
+  return [...plans.shapes].flatMap(([name, shape]) => {
+    const table = tables.get(name);
+    const source = table === undefined ? listSource(dialect, shape) : stageSource(dialect, table);
+    const how = table === undefined ? "small" : "large";
+    const statements = compileStatements(dialect, shape, source, writer, how);
+    const facts = {
+      any: table !== undefined,
+      deletes: table?.deletes ?? false,
+      bindings: table === undefined ? listBindings(dialect, []) : {},
+    };
+    return plans.writesOf(name, statements, facts, origin).map(asLong);
+  });
+}
+
+function asLong(write: SinkWrite): SinkWrite {
+  const { ifRows, ifConflict } = write;
+  return {
+    ...write,
+    once: true,
+    long: true,
+    ...(ifRows && { ifRows: ifRows.map(asLong) }),
+    ...(ifConflict && { ifConflict: ifConflict.map(asLong) }),
+  };
+}
+
+function stageSource(dialect: Dialect, table: StagedTable): RowSource {
+  const keys = table.shape.keyColumns.map(({ quoted }) => `n.${quoted}`).join(", ");
+  // Sorted rows fill a tree of keys from left to right; S5
+  const sorts = dialect.name === "sqlite" && !table.ascending;
+  return { from: `${table.relation} AS n`, order: sorts ? `ORDER BY ${keys}, n.rowid` : "" };
+}
+
+/** Removes all but the last of the rows with one key (S5). */
+async function removeTwins(
+  dialect: Dialect,
+  store: SinkStore,
+  id: string,
+  table: StagedTable,
+  tables: StagedTables,
+): Promise<void> {
+  const { relation, shape } = table;
+  const keys = shape.keyColumns.map(({ quoted }) => quoted).join(", ");
+  const twins = `SELECT 1 FROM ${relation} GROUP BY ${keys} HAVING count(*) > 1 LIMIT 1`;
+  if ((await store.read({ statement: twins, params: [] })).length === 0) return;
+  const before = rowsIn(tables);
+  const [counted] = await store.read({
+    statement: `SELECT count(*) AS n FROM (SELECT DISTINCT ${keys} FROM ${relation}) AS d`,
+    params: [],
+  });
+  table.rows = Number(counted?.n);
+  const earlier = `DELETE FROM ${relation} WHERE ctid IN (SELECT ctid FROM (SELECT ctid,
+    row_number() OVER (PARTITION BY ${keys} ORDER BY ctid DESC) AS nth FROM ${relation}) AS r
+    WHERE r.nth > 1)`;
+  await store.run([
+    { statement: earlier, params: [], once: true, long: true },
+    countWrite(dialect, id, tables, { from: before, to: rowsIn(tables) }),
+  ]);
+}
+
+/** Removes the stages of attempts that this one replaces. */
+async function removeEarlier(
+  dialect: Dialect,
+  store: SinkStore,
+  { key, fence }: StageRequest,
+): Promise<void> {
+  if (fence === null) return; // Another attempt may be alive, and neither has a fence.
+  const [p1, p2] = [dialect.param(1, "text"), dialect.param(2, "integer")];
+  const statement = `SELECT id, tables FROM ${STAGES_TABLE}
+    WHERE record_key = ${p1} AND fence < ${p2}`;
+  await removeFound(dialect, store, { statement, params: [key, fence] });
+}
+
+/** Removes the stages whose attempt is over; returns how many. */
+export function sweepTableStages(
+  dialect: Dialect,
+  store: SinkStore,
+  now: EpochMs,
+): Promise<number> {
+  const statement = `SELECT id, tables FROM ${STAGES_TABLE}
+    WHERE expires_at < ${dialect.param(1, "integer")}`;
+  return removeFound(dialect, store, { statement, params: [now] });
+}
+
+async function removeFound(dialect: Dialect, store: SinkStore, find: SinkWrite): Promise<number> {
+  const stages = await store.read(find);
+  for (const { id, tables } of stages) {
+    const relations: string[] = tables === "" ? [] : JSON.parse(String(tables));
+    await removeStage(dialect, store, { id: String(id), relations });
+  }
+  return stages.length;
+}
+
+/** Idempotent: a stage that is half removed is listed until its last table is gone. */
+async function removeStage(
+  dialect: Dialect,
+  store: SinkStore,
+  { id, relations }: { readonly id: string; readonly relations: readonly string[] },
+): Promise<void> {
+  if (dialect.name === "sqlite") {
+    for (const relation of relations) await emptySqliteTable(store, relation);
+  }
+  const dropped = relations.map(
+    (relation): SinkWrite => ({
+      statement: `DROP TABLE IF EXISTS ${relation}`,
+      params: [],
+      once: true,
+    }),
+  );
+  const statement = `DELETE FROM ${STAGES_TABLE} WHERE id = ${dialect.param(1, "text")}`;
+  await store.run([...dropped, { statement, params: [id] }]);
+}
+
+/** Dropping a full table holds the file's lock for as long as it is large (S4). */
+async function emptySqliteTable(store: SinkStore, relation: string): Promise<void> {
+  const isThere = `SELECT 1 FROM sqlite_schema WHERE name = ?`;
+  const name = relation.slice(1, -1);
+  if ((await store.read({ statement: isThere, params: [name] })).length === 0) return;
+  for (;;) {
+    const [last] = await store.read({
+      statement: `SELECT max(rowid) AS last FROM (SELECT rowid FROM ${relation}
+        ORDER BY rowid LIMIT ${REMOVE_ROWS})`,
+      params: [],
+    });
+    if (last?.last == null) return;
+    const statement = `DELETE FROM ${relation} WHERE rowid <= ?`;
+    await store.run([{ statement, params: [Number(last.last)], once: true }]);
+  }
+}

@@ -1,0 +1,60 @@
+// List rows: reads records in the order of a list, each from its index (Y1 of ledger-tables.ts).
+
+import type { DatabaseSync } from "node:sqlite";
+import type { RecordRange } from "../../../ledger/list-records.ts";
+import type { RecordColumns } from "../../../ledger/record-columns.ts";
+import { fromColumns } from "../../../ledger/record-columns.ts";
+import type { InputColumns } from "../../../ledger/record-input.ts";
+import { fromInputColumns } from "../../../ledger/record-input.ts";
+import { asRecordKey } from "../../../ledger/record-state.ts";
+import type { ListedRecord } from "../../../ports/ledger.ts";
+import { INPUT_COLUMNS, RECORD_COLUMNS } from "./record-rows.ts";
+
+type Row = RecordColumns & InputColumns & { readonly key: string };
+
+interface Query {
+  readonly where: string;
+  readonly order: string;
+  readonly params: readonly (string | number)[];
+}
+
+export function listSqliteRows(
+  db: DatabaseSync,
+  scopeId: number,
+  range: RecordRange,
+): ListedRecord[] {
+  const { where, order, params } = queryOf(range);
+  const rows = db
+    .prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record
+      WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`)
+    .all(scopeId, ...params, range.limit);
+  return rows.map((each) => {
+    const row = each as unknown as Row;
+    const key = asRecordKey(row.key);
+    return { key, record: fromColumns(row), input: fromInputColumns(row) };
+  });
+}
+
+function queryOf(range: RecordRange): Query {
+  if (range.by === "object") {
+    const { bucket, object, key } = range.start;
+    if (range.bucket === null) {
+      const where = "bucket IS NOT NULL AND (bucket, object_key, key) > (?, ?, ?)";
+      return { where, order: "bucket, object_key, key", params: [bucket, object, key] };
+    }
+    const end = range.end === null ? "" : "AND object_key < ?";
+    return {
+      where: `bucket = ? AND (object_key, key) > (?, ?) ${end}`,
+      order: "object_key, key",
+      params: [range.bucket, object, key, ...(range.end === null ? [] : [range.end])],
+    };
+  }
+  const { at, key } = range.start;
+  const column = range.by === "event-time" ? "event_time" : "changed_at";
+  const committed = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  return {
+    where: `${committed} (${column}, key) > (?, ?) AND ${column} < ?`,
+    order: `${column}, key`,
+    params: [at, key, range.to],
+  };
+}

@@ -1,0 +1,97 @@
+// Bad input for `tidegate infra` and `infra diff`, as their users meet it: one clear sentence, and
+// nothing is written. The titles are the rows of docs/reference/bad-input.md.
+
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { endOf, startCommand } from "../support/command-process.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder("bad-infra");
+const LONG = "n".repeat(60);
+
+function pipelineFile(name: string, fields: string): string {
+  const file = join(folder, `${name}.ts`);
+  const text = `import { pipeline } from "tidegate";
+export default pipeline({ ${fields}, sink() {}, handler: async () => {} });\n`;
+  writeFileSync(file, text);
+  return file;
+}
+
+const orders = pipelineFile("orders", 'name: "orders", source: { bucket: "acme-orders" }');
+
+/** Runs the command with an output folder of its own, which must not be created. */
+async function refused(file: string, ...flags: string[]): Promise<string> {
+  const target = join(folder, "never");
+  const { code, err } = await endOf(startCommand(["infra", file, "--out", target, ...flags]));
+  expect([code, existsSync(target)]).toEqual([2, false]);
+  return err.split("\n")[0] ?? "";
+}
+
+test("a pipeline without a name: rejected with the field", async () => {
+  const file = pipelineFile("nameless", 'source: { bucket: "acme-orders" }');
+  expect(await refused(file)).toMatch(/name/);
+});
+
+test("a name that is too long for AWS: rejected with the length, the limit and the fix", async () => {
+  const file = pipelineFile("long", `name: "${LONG}", source: { bucket: "acme-orders" }`);
+  expect(await refused(file)).toContain(
+    `the role "${LONG}-consumer" has 69 characters, and AWS allows 64; set --prefix`,
+  );
+});
+
+test("a bucket name that AWS does not accept: rejected with the allowed characters", async () => {
+  const file = pipelineFile("upper", 'name: "orders", source: { bucket: "Orders_2" }');
+  expect(await refused(file)).toContain('the bucket "Orders_2" is not a name that AWS accepts');
+});
+
+test("a FIFO queue for the events of a bucket: rejected, because S3 cannot notify it", async () => {
+  const source = '{ bucket: "acme-orders", queue: "orders.fifo" }';
+  const file = pipelineFile("fifo", `name: "orders", source: ${source}`);
+  expect(await refused(file)).toContain("S3 cannot notify a FIFO queue or topic");
+});
+
+test("a prefix with a wildcard: rejected, because IAM would read it as a pattern", async () => {
+  const source = '{ bucket: "acme-orders", prefix: "in/*/" }';
+  const file = pipelineFile("star", `name: "orders", source: ${source}`);
+  expect(await refused(file)).toContain("IAM reads *, ? and $ as patterns");
+});
+
+test("a file that was edited by hand: named, and nothing is written without --overwrite", async () => {
+  const target = join(folder, "edited");
+  const words = ["infra", orders, "--out", target];
+  expect(await endOf(startCommand(words))).toMatchObject({ code: 0 });
+  const main = join(target, "main.tf");
+  const generated = readFileSync(main, "utf8");
+  const edited = generated.replace("max_receive_count          = 25", "max_receive_count = 50");
+  writeFileSync(main, edited);
+  const second = await endOf(startCommand([...words, "--kms"]));
+  expect(second).toMatchObject({
+    code: 1,
+    out: "",
+    err: expect.stringContaining("Wrote nothing, because files were edited by hand: main.tf"),
+  });
+  expect(readFileSync(main, "utf8")).toBe(edited);
+  expect(existsSync(join(target, "modules/key"))).toBe(false);
+  const forced = await endOf(startCommand([...words, "--overwrite"]));
+  expect(forced.err).toContain("Replaced files that were edited by hand: main.tf");
+  expect(readFileSync(main, "utf8")).toBe(generated);
+});
+
+test("a damaged manifest: rejected, and no file is changed", async () => {
+  const target = join(folder, "damaged");
+  const words = ["infra", orders, "--out", target];
+  await endOf(startCommand(words));
+  writeFileSync(join(target, "tidegate-infra.json"), "{");
+  const { code, err } = await endOf(startCommand(words));
+  expect([code, err]).toEqual([
+    2,
+    expect.stringContaining("is not a manifest of `tidegate infra`"),
+  ]);
+});
+
+test("an endpoint that does not answer: the comparison fails with the reason", async () => {
+  const words = ["infra", "diff", orders, "--endpoint", "http://127.0.0.1:9"];
+  const { code, err } = await endOf(startCommand(words, { env: { AWS_MAX_ATTEMPTS: "1" } }));
+  expect([code, err]).toEqual([1, expect.stringContaining("cannot read the queue orders-events")]);
+});
