@@ -40,13 +40,15 @@ async function staging(database: TestDatabase) {
     const all = await database.query(ROWS);
     return all.map(({ id, v }) => [id, Number(v)]);
   };
-  const stages = async () => (await database.query("SELECT id FROM tidegate_sink_stages")).length;
+  // Stages of SQLite belong to the ledger's connection.
+  const read = (statement: string) => store.read({ statement, params: [] });
+  const stages = async () => (await read("SELECT id FROM tidegate_sink_stages")).length;
   const stageTables = async () => {
     const names =
       database.address.dialect === "sqlite"
-        ? "SELECT name FROM sqlite_schema"
+        ? "SELECT name FROM sqlite_temp_schema"
         : "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND pg_table_is_visible(oid)";
-    const all = await database.query(names);
+    const all = await read(names);
     return all.filter(({ name }) => String(name).startsWith("_tg_stage_")).length;
   };
   async function attempt(event: DeliveredEvent, ...chunks: (readonly Effect[])[]) {
@@ -68,7 +70,7 @@ async function staging(database: TestDatabase) {
     };
     return { stage, fence, commit };
   }
-  return { clock, ledger, sink, store, rows, stages, stageTables, attempt, query: database.query };
+  return { clock, ledger, sink, store, rows, stages, stageTables, attempt };
 }
 
 export function describeStages(subject: TableSinkSubject): void {
@@ -147,7 +149,7 @@ export function describeStages(subject: TableSinkSubject): void {
     });
 
     test("would show a zombie's rows if a merge ran outside of its commit (planted bugs)", async () => {
-      const { attempt, clock, rows, ledger, store, query } = await world();
+      const { attempt, clock, rows, ledger, store } = await world();
       const zombie = await attempt(object("k1", 1), [upsert("zombie", 1)]);
       // The merge ignores the fence: it is not part of the refused commit.
       clock.advance(hours(1));
@@ -155,7 +157,8 @@ export function describeStages(subject: TableSinkSubject): void {
       await store.run(zombie.stage.merge(originOf(object("k1", 1))));
       expect(await rows()).toEqual([["zombie", 1]]);
       // The stage of an old attempt is merged by the new one: the commit takes other writes.
-      await query("UPDATE tidegate_sink_stages SET expires_at = 0");
+      const expire = "UPDATE tidegate_sink_stages SET expires_at = 0";
+      await store.run([{ statement: expire, params: [] }]);
       const other = await attempt({ ...object("k3", 3), key: "k3" }, [upsert("other", 3)]);
       const writes = next.stage.merge(originOf({ ...object("k3", 3), key: "k3" }));
       const key = originOf({ ...object("k3", 3), key: "k3" }).key;

@@ -59,15 +59,10 @@ describe("after a load is killed, all of its rows exist once or none do", () => 
       };
       await killAndRepeat(path, ask, point);
       if (point === "committed") return;
-      expect(await ask("SELECT id FROM tidegate_sink_stages")).toEqual([]);
-      const stages = await ask(
-        "SELECT name FROM sqlite_schema WHERE name LIKE '\\_tg\\_stage%' ESCAPE '\\'",
-      );
-      expect(stages).toEqual([]);
-      // The pages of the dead attempt are used again.
+      // Staged rows are in a temporary file that the operating system removed with the process.
       const clean = join(folder, `${point}-clean.db`);
       await attempt(clean, 1, "none");
-      expect(statSync(path).size).toBeLessThan(statSync(clean).size * 1.6);
+      expect(statSync(path).size).toBeLessThan(statSync(clean).size * 1.1);
     },
     TIMEOUT_MS,
   );

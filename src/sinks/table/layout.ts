@@ -42,7 +42,8 @@ export function relationsOf(tables: TablesSpec): string[] {
 /** The statements that migrate a database to the layout; throws with all differences. */
 export function layoutOf(dialect: Dialect, tables: TablesSpec, describe: Describe): Layout {
   if (describe(EARLIER_TABLE) !== null) refuse([earlierDesign(tables)]); // Y4
-  const steps = [createWriters(dialect), createStages(dialect)];
+  const stages = dialect.name === "sqlite" ? [] : [createStages(dialect)];
+  const steps = [createWriters(dialect), ...stages];
   const problems: string[] = [];
   const shapes = new Map<string, TableShape>();
   for (const [table, spec] of Object.entries(tables)) {
@@ -87,9 +88,14 @@ function createWriters({ serial, byteText, integer }: Dialect): string {
     UNIQUE (table_name, object))`;
 }
 
-/** The loads in progress (load.ts). */
-function createStages({ byteText, integer, clustered }: Dialect): string {
-  return `CREATE TABLE IF NOT EXISTS ${STAGES_TABLE} (id ${byteText} PRIMARY KEY,
+/** The list of stages. That of SQLite belongs to a connection, as its stages do. */
+export function stagesTable({ name }: Dialect): string {
+  return name === "sqlite" ? `temp.${STAGES_TABLE}` : STAGES_TABLE;
+}
+
+export function createStages(dialect: Dialect): string {
+  const { byteText, integer, clustered } = dialect;
+  return `CREATE TABLE IF NOT EXISTS ${stagesTable(dialect)} (id ${byteText} PRIMARY KEY,
     record_key ${byteText} NOT NULL, fence ${integer} NOT NULL, expires_at ${integer} NOT NULL,
     tables ${byteText} NOT NULL, staged ${integer} NOT NULL)${clustered}`;
 }

@@ -44,5 +44,5 @@ export function writerIndex(table: string, of: "owners" | "others"): string {
   return sideName(table, of === "owners" ? "_owner" : "_other");
 }
 
-/** The staged loads and their tables (load.ts). */
+/** The attempts that stage rows, and their tables. */
 export const STAGES_TABLE = "tidegate_sink_stages";

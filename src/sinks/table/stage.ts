@@ -3,8 +3,8 @@
 //   S1. Nothing of a stage is visible before the record's commit. The commit merges it in one
 //       transaction, and only under the fence of the attempt: the merge is part of the commit.
 //   S2. A merge fails if the stage is not complete: rows are counted as they are stored, and the
-//       count must match. PostgreSQL does not log staged rows, so a crash of the server empties
-//       them.
+//       count must match. Staged rows need not survive a crash: PostgreSQL does not log them, and
+//       SQLite keeps them in a temporary file of the connection, without log and sync.
 //   S3. A stage is removed after its commit, by the next attempt at its record, or by a sweep once
 //       its attempt is over. A removed stage can only fail a merge (S2), never change its rows.
 //   S4. Chunks are short transactions, so that other records commit in between.
@@ -24,6 +24,7 @@ import type {
 } from "../../ports/sink.ts";
 import { copyTextOf } from "./copy-text.ts";
 import type { Dialect } from "./dialect.ts";
+import { createStages, stagesTable } from "./layout.ts";
 import { quotedName, STAGES_TABLE } from "./names.ts";
 import { compileStatements, type TablePlans } from "./plan.ts";
 import { checkedRow, keyText, type PlannedRow } from "./rows.ts";
@@ -74,7 +75,7 @@ export function createTableStage(
       const chunk = chunkOf(plans, effects, added + 1);
       if (!begun) await removeEarlier(dialect, store, request); // S3
       const writes = [
-        ...(begun ? [] : [listWrite(dialect, id, request)]),
+        ...(begun ? [] : listWrites(dialect, id, request)),
         ...chunkWrites(dialect, id, plans, tables, chunk),
       ];
       begun = true;
@@ -105,15 +106,19 @@ function rowsIn(tables: StagedTables): number {
 }
 
 /** Lists the stage, so that others find it if the attempt dies. */
-function listWrite(dialect: Dialect, id: string, request: StageRequest): SinkWrite {
+function listWrites(dialect: Dialect, id: string, request: StageRequest): SinkWrite[] {
   const params = [id, request.key, request.fence ?? 0, request.expiresAt];
   const marks = params.map((_, at) => dialect.param(at + 1, "any")).join(", ");
-  return { statement: `INSERT INTO ${STAGES_TABLE} VALUES (${marks}, '', 0)`, params };
+  const statement = `INSERT INTO ${stagesTable(dialect)} VALUES (${marks}, '', 0)`;
+  return [
+    { statement: createStages(dialect), params: [], once: true },
+    { statement, params },
+  ];
 }
 
 /** From the commit on, the sweep may remove the stage. */
 function expireWrite(dialect: Dialect, id: string): SinkWrite {
-  const statement = `UPDATE ${STAGES_TABLE} SET expires_at = 0 WHERE id = ${dialect.param(1, "text")}`;
+  const statement = `UPDATE ${stagesTable(dialect)} SET expires_at = 0 WHERE id = ${dialect.param(1, "text")}`;
   return { statement, params: [id] };
 }
 
@@ -127,7 +132,7 @@ function chunkWrites(
   return [...chunk].flatMap(([name, rows]) => {
     const shape = present(plans.shapes.get(name), "the shape of a table with rows");
     const existing = tables.get(name);
-    const table = existing ?? stagedTable(shape, quotedName(`_tg_stage_${id}_${tables.size}`));
+    const table = existing ?? stagedTable(shape, stageRelation(dialect, `${id}_${tables.size}`));
     tables.set(name, table);
     for (const row of rows) noteRow(table, keyText(shape, row), row);
     const fill = insertRows(dialect, table, rows);
@@ -154,6 +159,11 @@ function chunkOf(
 
 function stagedTable(shape: TableShape, relation: string): StagedTable {
   return { shape, relation, rows: 0, deletes: false, ascending: true, lastKey: "" };
+}
+
+function stageRelation(dialect: Dialect, name: string): string {
+  const own = quotedName(`_tg_stage_${name}`);
+  return dialect.name === "sqlite" ? `temp.${own}` : own;
 }
 
 function noteRow(table: StagedTable, rowKey: string, row: PlannedRow): void {
@@ -226,7 +236,7 @@ function countWrite(
 ): SinkWrite {
   const [p1, p2, p3, p4] = [1, 2, 3, 4].map((at) => dialect.param(at, at < 3 ? "integer" : "text"));
   return {
-    statement: `UPDATE ${STAGES_TABLE} SET staged = ${p1}, tables = ${p4}
+    statement: `UPDATE ${stagesTable(dialect)} SET staged = ${p1}, tables = ${p4}
       WHERE staged = ${p2} AND id = ${p3} RETURNING id`,
     params: [to, from, id, JSON.stringify(relationsIn(tables))],
     required: "the staged rows of this attempt were removed; it was taken for dead",
@@ -245,7 +255,7 @@ function completeWrite(
       ? tables.map(({ relation }) => `(SELECT count(*) FROM ${relation})`).join(" + ")
       : "staged";
   return {
-    statement: `SELECT 1 FROM ${STAGES_TABLE} WHERE id = ${dialect.param(1, "text")}
+    statement: `SELECT 1 FROM ${stagesTable(dialect)} WHERE id = ${dialect.param(1, "text")}
       AND staged = ${dialect.param(2, "integer")} AND ${counted} = staged`,
     params: [id, staged],
     required: "the staged rows of this attempt are not complete; they were removed or lost",
@@ -328,7 +338,7 @@ async function removeEarlier(
 ): Promise<void> {
   if (fence === null) return; // Another attempt may be alive, and neither has a fence.
   const [p1, p2] = [dialect.param(1, "text"), dialect.param(2, "integer")];
-  const statement = `SELECT id, tables FROM ${STAGES_TABLE}
+  const statement = `SELECT id, tables FROM ${stagesTable(dialect)}
     WHERE record_key = ${p1} AND fence < ${p2}`;
   await removeFound(dialect, store, { statement, params: [key, fence] });
 }
@@ -339,18 +349,27 @@ export function sweepTableStages(
   store: SinkStore,
   now: EpochMs,
 ): Promise<number> {
-  const statement = `SELECT id, tables FROM ${STAGES_TABLE}
+  const statement = `SELECT id, tables FROM ${stagesTable(dialect)}
     WHERE expires_at < ${dialect.param(1, "integer")}`;
   return removeFound(dialect, store, { statement, params: [now] });
 }
 
 async function removeFound(dialect: Dialect, store: SinkStore, find: SinkWrite): Promise<number> {
+  if (!(await hasStages(dialect, store))) return 0;
   const stages = await store.read(find);
   for (const { id, tables } of stages) {
     const relations: string[] = tables === "" ? [] : JSON.parse(String(tables));
     await removeStage(dialect, store, { id: String(id), relations });
   }
   return stages.length;
+}
+
+async function hasStages({ name }: Dialect, store: SinkStore): Promise<boolean> {
+  const statement =
+    name === "sqlite"
+      ? `SELECT 1 FROM sqlite_temp_schema WHERE name = '${STAGES_TABLE}'`
+      : `SELECT 1 WHERE to_regclass('${STAGES_TABLE}') IS NOT NULL`;
+  return (await store.read({ statement, params: [] })).length > 0;
 }
 
 /** Idempotent: a stage that is half removed is listed until its last table is gone. */
@@ -369,14 +388,14 @@ async function removeStage(
       once: true,
     }),
   );
-  const statement = `DELETE FROM ${STAGES_TABLE} WHERE id = ${dialect.param(1, "text")}`;
+  const statement = `DELETE FROM ${stagesTable(dialect)} WHERE id = ${dialect.param(1, "text")}`;
   await store.run([...dropped, { statement, params: [id] }]);
 }
 
 /** Dropping a full table holds the file's lock for as long as it is large (S4). */
 async function emptySqliteTable(store: SinkStore, relation: string): Promise<void> {
-  const isThere = `SELECT 1 FROM sqlite_schema WHERE name = ?`;
-  const name = relation.slice(1, -1);
+  const isThere = "SELECT 1 FROM sqlite_temp_schema WHERE name = ?";
+  const name = relation.slice("temp.".length + 1, -1);
   if ((await store.read({ statement: isThere, params: [name] })).length === 0) return;
   for (;;) {
     const [last] = await store.read({

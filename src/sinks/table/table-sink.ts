@@ -12,7 +12,6 @@ import type { EpochMs } from "../../core/units.ts";
 import type { IdempotentSink, SinkStore, TransactionalSink } from "../../ports/sink.ts";
 import { type DatabaseAddress, databaseAddress, type SinkDatabase } from "./database.ts";
 import { type Dialect, POSTGRES, SQLITE } from "./dialect.ts";
-import { STAGES_TABLE } from "./names.ts";
 import { createPlans, type TablePlans } from "./plan.ts";
 import { createTableStage, sweepTableStages } from "./stage.ts";
 
@@ -110,17 +109,12 @@ export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
 }
 
 /** Sweeps a database that may have no stages; returns how many attempts were removed. */
-export async function sweepDatabaseStages(
+export function sweepDatabaseStages(
   dialect: DatabaseAddress["dialect"],
   store: SinkStore,
   now: EpochMs,
 ): Promise<number> {
-  const statement =
-    dialect === "sqlite"
-      ? `SELECT 1 FROM sqlite_schema WHERE name = '${STAGES_TABLE}'`
-      : `SELECT 1 WHERE to_regclass('${STAGES_TABLE}') IS NOT NULL`;
-  if ((await store.read({ statement, params: [] })).length === 0) return 0;
-  return await sweepTableStages(DIALECTS[dialect], store, now);
+  return sweepTableStages(DIALECTS[dialect], store, now);
 }
 
 /** The plans exist once the database is prepared: existing tables define their own columns. */
