@@ -1,13 +1,33 @@
 // IAM policies: the policy of each role of a pipeline as JSON, from the IAM table.
 
-import { IAM_ROLES, IAM_TABLE, type IamResource, type IamRole, type IamRow } from "./iam-table.ts";
+import {
+  IAM_ROLES,
+  IAM_TABLE,
+  type IamCondition,
+  type IamResource,
+  type IamRole,
+  type IamRow,
+} from "./iam-table.ts";
 import type { InfraPlan } from "./infra-plan.ts";
+import { LEDGER_LIST_INDEXES } from "./table-diff.ts";
 
 export interface AwsAccount {
   readonly partition: string;
   readonly region: string;
   readonly account: string;
   readonly keyArn: string;
+  readonly tasks: AwsTasks;
+}
+
+/** The tasks that `tidegate dispatch` starts. */
+export interface AwsTasks {
+  /** Name of the cluster. */
+  readonly cluster: string;
+  /** Family of the task definition. */
+  readonly family: string;
+  readonly roleArns: readonly string[];
+  /** `arn:aws:s3:::bucket/prefix`; null if tasks write no results. */
+  readonly resultsArn: string | null;
 }
 
 /** Placeholders of a policy that is not yet for one account. */
@@ -16,6 +36,12 @@ export const ANY_ACCOUNT: AwsAccount = {
   region: "$" + "{region}",
   account: "$" + "{account}",
   keyArn: "$" + "{key_arn}",
+  tasks: {
+    cluster: "$" + "{cluster}",
+    family: "$" + "{task_family}",
+    roleArns: ["$" + "{task_role_arn}"],
+    resultsArn: "$" + "{task_results_arn}",
+  },
 };
 
 export interface PolicyStatement {
@@ -23,6 +49,7 @@ export interface PolicyStatement {
   readonly Effect: "Allow";
   readonly Action: readonly string[];
   readonly Resource: readonly string[];
+  readonly Condition?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 export interface PolicyDocument {
@@ -35,6 +62,7 @@ export interface StatementRows {
   readonly sid: string;
   readonly resources: readonly IamResource[];
   readonly actions: readonly string[];
+  readonly condition: IamCondition | null;
 }
 
 /** The statements of a role, in the order of the table. */
@@ -52,6 +80,7 @@ export function statementsOfRole(
     sid,
     resources: rows[0]?.resources ?? [],
     actions: rows.map(({ action }) => action),
+    condition: rows[0]?.condition ?? null,
   }));
 }
 
@@ -70,21 +99,32 @@ export function policiesOf(
   const arns = resourceArns(plan, aws);
   const policies: Partial<Record<IamRole, PolicyDocument>> = {};
   for (const role of IAM_ROLES) {
-    const statements = statementsOfRole(role, table).flatMap(({ sid, resources, actions }) => {
-      const given = resources.flatMap((name) => arns[name] ?? []); // I2 of iam-table.ts
+    const statements = statementsOfRole(role, table).flatMap(({ sid, condition, ...rows }) => {
+      const given = rows.resources.flatMap((name) => arns[name] ?? []); // I2 of iam-table.ts
       if (given.length === 0) return [];
-      return [{ Sid: sid, Effect: "Allow" as const, Action: actions, Resource: given }];
+      const Condition = condition === null ? {} : { Condition: conditionOf(condition, aws) };
+      const Effect = "Allow" as const;
+      return [{ Sid: sid, Effect, Action: rows.actions, Resource: given, ...Condition }];
     });
     if (statements.length > 0) policies[role] = { Version: "2012-10-17", Statement: statements };
   }
   return policies;
 }
 
+function conditionOf(condition: IamCondition, aws: AwsAccount) {
+  const { partition, region, account, tasks } = aws;
+  if (condition === "passed-to-ecs") {
+    return { StringEquals: { "iam:PassedToService": "ecs-tasks.amazonaws.com" } };
+  }
+  const cluster = `arn:${partition}:ecs:${region}:${account}:cluster/${tasks.cluster}`;
+  return { ArnEquals: { "ecs:cluster": cluster } };
+}
+
 /** The ARN of each resource that the pipeline has. */
 export function resourceArns(
   plan: InfraPlan,
   aws: AwsAccount,
-): Readonly<Record<IamResource, string | null>> {
+): Readonly<Record<IamResource, string | readonly string[] | null>> {
   const { partition, region, account, keyArn } = aws;
   const arn = (service: string, name: string | null) =>
     name === null ? null : `arn:${partition}:${service}:${region}:${account}:${name}`;
@@ -92,10 +132,13 @@ export function resourceArns(
     name === null ? null : `arn:${partition}:s3:::${name}`;
   const table = (name: string | null, rest = "") =>
     arn("dynamodb", name === null ? null : `table/${name}${rest}`);
+  const lists = plan.listing ? LEDGER_LIST_INDEXES : {};
   const { bucket, claimCheckBucket, queue, topic } = plan;
   return {
+    ...taskArns(plan, aws),
     queue: arn("sqs", queue),
     "dead-letter-queue": arn("sqs", plan.deadLetterQueue),
+    "late-queue": arn("sqs", plan.lateQueue),
     topic: arn("sns", topic),
     "target-queue": bucket === null && topic === null ? arn("sqs", queue) : null,
     "target-topic": bucket === null ? arn("sns", topic) : null,
@@ -105,7 +148,36 @@ export function resourceArns(
     "claim-checks": claimCheckBucket === null ? null : `${bucketArn(claimCheckBucket)}/*`,
     ledger: table(plan.ledgerTable),
     "ledger-notes": table(plan.ledgerTable, "/index/notes"),
+    "ledger-lists": Object.keys(lists).flatMap(
+      (index) => table(plan.ledgerTable, `/index/${index}`) ?? [],
+    ),
     outbox: table(plan.outboxTable),
     key: plan.kms ? keyArn : null,
+  };
+}
+
+type TaskResource =
+  | "task-definition"
+  | "tasks"
+  | "any-task"
+  | "task-roles"
+  | "task-results-bucket"
+  | "task-results";
+
+function taskArns(plan: InfraPlan, aws: AwsAccount) {
+  const { partition, region, account, tasks } = aws;
+  const { cluster, family, roleArns, resultsArn } = tasks;
+  const ecs = `arn:${partition}:ecs:${region}:${account}`;
+  const arns: Readonly<Record<TaskResource, string | readonly string[] | null>> = {
+    "task-definition": `${ecs}:task-definition/${family}:*`,
+    tasks: `${ecs}:task/${cluster}/*`,
+    "any-task": "*",
+    "task-roles": roleArns,
+    "task-results-bucket": resultsArn?.split("/")[0] ?? null,
+    "task-results": resultsArn === null ? null : `${resultsArn}/*`,
+  };
+  if (plan.dispatch) return arns;
+  return Object.fromEntries(Object.keys(arns).map((name) => [name, null])) as {
+    readonly [name in TaskResource]: null;
   };
 }

@@ -3,7 +3,8 @@
 //   I1. A row exists because a recorded call needs it: test/integration/iam-calls.test.ts fails if
 //       a call is not covered, and if a row could be removed.
 //   I2. A row whose resources a pipeline does not have is left out of its policies.
-//   I3. No action and no resource is a wildcard, except below the prefix of objects.
+//   I3. No action and no resource is a wildcard, except below the prefix of objects, and for the
+//       tasks of one cluster and the revisions of one task definition.
 
 /** A role that a person or a process takes on. */
 export const IAM_ROLES = ["consumer", "producer", "operator"] as const;
@@ -13,6 +14,7 @@ export type IamRole = (typeof IAM_ROLES)[number];
 export type IamResource =
   | "queue"
   | "dead-letter-queue"
+  | "late-queue"
   | "topic"
   | "target-queue"
   | "target-topic"
@@ -22,20 +24,33 @@ export type IamResource =
   | "claim-checks"
   | "ledger"
   | "ledger-notes"
+  | "ledger-lists"
   | "outbox"
+  | "task-definition"
+  | "tasks"
+  | "any-task"
+  | "task-roles"
+  | "task-results-bucket"
+  | "task-results"
   | "key";
+
+/** What AWS has to find in a request in addition. */
+export type IamCondition = "in-the-cluster" | "passed-to-ecs";
 
 export interface IamRow {
   readonly role: IamRole;
   readonly action: string;
   readonly resources: readonly IamResource[];
   readonly why: string;
+  /** The same for all rows of the same resources, which become one statement. */
+  readonly condition?: IamCondition;
 }
 
 /** How the page names a resource. */
 export const IAM_RESOURCE_TEXT: Readonly<Record<IamResource, string>> = {
   queue: "the queue",
   "dead-letter-queue": "the dead-letter queue",
+  "late-queue": "the queue of `late: { queue }`",
   topic: "the topic",
   "target-queue": "the queue, if producers send to it",
   "target-topic": "the topic, if producers publish to it",
@@ -45,7 +60,14 @@ export const IAM_RESOURCE_TEXT: Readonly<Record<IamResource, string>> = {
   "claim-checks": "the claim checks",
   ledger: "the ledger table",
   "ledger-notes": "the index `notes` of the ledger table",
+  "ledger-lists": "the list indexes of the ledger table",
   outbox: "the outbox table",
+  "task-definition": "revisions of the task definition, in the cluster only",
+  tasks: "the tasks of the cluster",
+  "any-task": "`*`, in the cluster only",
+  "task-roles": "the roles of the tasks, passed to ECS only",
+  "task-results-bucket": "the bucket of task results",
+  "task-results": "the task results",
   key: "the customer key",
 };
 
@@ -61,6 +83,9 @@ const CONSUMER: readonly Omit<IamRow, "role">[] = [
   { action: "sqs:ChangeMessageVisibility", resources: ["queue"], why: "heartbeats and retries" },
   { action: "sqs:DeleteMessage", resources: ["queue"], why: "acknowledges after the commit" },
   { action: "sqs:SendMessage", resources: ["dead-letter-queue"], why: "sends dead letters" },
+  { action: "sqs:GetQueueUrl", resources: ["late-queue"], why: "finds the late queue" },
+  { action: "sqs:GetQueueAttributes", resources: ["late-queue"], why: "checks it, and counts" },
+  { action: "sqs:SendMessage", resources: ["late-queue"], why: "sends records that are too late" },
   { action: "s3:GetObject", resources: ["objects", "claim-checks"], why: "reads objects" },
   {
     action: "s3:GetObjectVersion",
@@ -88,6 +113,34 @@ const CONSUMER: readonly Omit<IamRow, "role">[] = [
   { action: "dynamodb:UpdateItem", resources: ["ledger"], why: "renews leases and counts" },
   { action: "dynamodb:DeleteItem", resources: ["ledger"], why: "removes notes that are obsolete" },
   { action: "dynamodb:Query", resources: ["ledger-notes"], why: "counts halted groups" },
+  { action: "dynamodb:Query", resources: ["ledger-lists"], why: "finds the oldest open record" },
+  {
+    action: "ecs:RunTask",
+    resources: ["task-definition"],
+    why: "`dispatch` starts tasks",
+    condition: "in-the-cluster",
+  },
+  { action: "ecs:TagResource", resources: ["tasks"], why: "marks which attempt owns a task" },
+  { action: "ecs:DescribeTasks", resources: ["tasks"], why: "waits for the end of tasks" },
+  { action: "ecs:StopTask", resources: ["tasks"], why: "stops a task whose lease is lost" },
+  {
+    action: "ecs:ListTasks",
+    resources: ["any-task"],
+    why: "finds tasks that another dispatcher started; ECS authorises it on `*`",
+    condition: "in-the-cluster",
+  },
+  {
+    action: "iam:PassRole",
+    resources: ["task-roles"],
+    why: "gives a task its roles",
+    condition: "passed-to-ecs",
+  },
+  { action: "s3:GetObject", resources: ["task-results"], why: "reads results of tasks" },
+  {
+    action: "s3:ListBucket",
+    resources: ["task-results-bucket"],
+    why: "tells a task without a result from a forbidden result",
+  },
   { action: "kms:Decrypt", resources: ["key"], why: "SQS, S3 and DynamoDB decrypt for the caller" },
   { action: "kms:GenerateDataKey", resources: ["key"], why: "SQS encrypts dead letters" },
 ];
@@ -132,6 +185,8 @@ const OPERATOR: readonly Omit<IamRow, "role">[] = [
   },
   { action: "sqs:DeleteMessage", resources: ["dead-letter-queue"], why: "redrives and drops" },
   { action: "sqs:SendMessage", resources: ["queue"], why: "redrives" },
+  { action: "sqs:GetQueueUrl", resources: ["late-queue"], why: "finds the late queue" },
+  { action: "sqs:GetQueueAttributes", resources: ["late-queue"], why: "`watermark`, `infra diff`" },
   { action: "sns:GetTopicAttributes", resources: ["topic"], why: DIFF },
   { action: "sns:ListSubscriptionsByTopic", resources: ["topic"], why: DIFF },
   { action: "s3:GetBucketVersioning", resources: BUCKETS, why: DIFF },
@@ -144,6 +199,11 @@ const OPERATOR: readonly Omit<IamRow, "role">[] = [
   { action: "dynamodb:GetItem", resources: ["ledger"], why: "`why` and `ledger show`" },
   { action: "dynamodb:BatchGetItem", resources: ["ledger"], why: "reads failure reports" },
   { action: "dynamodb:Query", resources: ["ledger-notes"], why: "lists failure reports" },
+  {
+    action: "dynamodb:Query",
+    resources: ["ledger-lists"],
+    why: "`records list`, `watermark`, `lineage`",
+  },
   { action: "dynamodb:Scan", resources: ["ledger"], why: "`ledger stats`, `ledger purge`, `why`" },
   { action: "dynamodb:PutItem", resources: ["ledger"], why: "reopens records for a redrive" },
   {

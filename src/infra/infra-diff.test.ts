@@ -67,6 +67,7 @@ const LIVE: LiveInfra = {
     attributes: { Policy: policyOf(deny("sns:*", TOPIC)) },
     subscribers: [QUEUE],
   },
+  lateQueue: null,
   bucket: BUCKET,
   claimCheckBucket: null,
   ledgerTable: {

@@ -46,6 +46,7 @@ export interface LiveTable {
 export interface LiveInfra {
   readonly queue: LiveAttributes | null;
   readonly deadLetterQueue: LiveAttributes | null;
+  readonly lateQueue: LiveAttributes | null;
   readonly topic: LiveTopic | null;
   readonly bucket: LiveBucket | null;
   readonly claimCheckBucket: LiveBucket | null;
@@ -96,6 +97,7 @@ export function infraDifferences(plan: InfraPlan, live: LiveInfra): InfraDiffere
     live.deadLetterQueue,
     checkDeadLetters(plan, live),
   );
+  part("late queue", plan.lateQueue, live.lateQueue, () => undefined); // Its owner configures it.
   part("topic", plan.topic, live.topic, checkTopic(plan, live));
   part("bucket", plan.bucket?.name ?? null, live.bucket, (bucket, compare) => {
     checkBucket(bucket, plan.bucket?.name ?? "", compare);
@@ -105,10 +107,10 @@ export function infraDifferences(plan: InfraPlan, live: LiveInfra): InfraDiffere
     checkBucket(bucket, plan.claimCheckBucket ?? "", compare),
   );
   part("table", plan.ledgerTable, live.ledgerTable, (table, compare) =>
-    tableDifferences("ledger", table, compare),
+    tableDifferences("ledger", plan, table, compare),
   );
   part("table", plan.outboxTable, live.outboxTable, (table, compare) =>
-    tableDifferences("outbox", table, compare),
+    tableDifferences("outbox", { listing: false }, table, compare),
   );
   return differences;
 }

@@ -57,6 +57,7 @@ export function nameProblems(plan: InfraPlan): string[] {
   const given: readonly (readonly [NameRule, string | null])[] = [
     [QUEUE, queue],
     [QUEUE, deadLetterQueue],
+    [QUEUE, plan.lateQueue],
     [TOPIC, topic],
     [BUCKET, bucket?.name ?? null],
     [BUCKET, plan.claimCheckBucket],

@@ -21,15 +21,18 @@ test("a bucket pipeline gets a topic, a queue and a dead-letter queue, named as 
     queue: "orders-events",
     queueAccount: null,
     deadLetterQueue: "orders-dead-letters",
+    lateQueue: null,
     visibilitySeconds: 60,
     maxReceiveCount: 25,
     ledger: "dynamodb",
     ledgerTable: "orders-ledger",
+    listing: false,
     outboxTable: null,
     claimCheckBucket: null,
     kms: false,
     alarms: true,
     compute: "none",
+    dispatch: false,
   });
 });
 

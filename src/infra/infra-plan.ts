@@ -18,6 +18,8 @@ export interface PipelineFacts {
   readonly contents?: "messages" | "objects";
   /** Name, URL or ARN; null for one named after the pipeline. */
   readonly queue: string | null;
+  /** Name, URL or ARN of the queue of `late: { queue }`; null without one. */
+  readonly lateQueue?: string | null;
   readonly visibilityMs: number;
   /** Receives before SQS itself moves a message, for a standard or a FIFO queue. */
   readonly maxReceiveCount: { readonly standard: number; readonly fifo: number };
@@ -29,6 +31,8 @@ export interface InfraOptions {
   /** Whether events reach the queue through a topic. Default: for buckets. */
   readonly via?: "topic" | "queue" | undefined;
   readonly ledger?: "dynamodb" | "postgres" | undefined;
+  /** Whether a DynamoDB ledger has the indexes that lists of records need. */
+  readonly listing?: boolean | undefined;
   /** Whether producers get an outbox table. Default: for messages with a DynamoDB ledger. */
   readonly outbox?: boolean | undefined;
   /** Encrypts with a customer key instead of keys that the services manage. */
@@ -37,6 +41,8 @@ export interface InfraOptions {
   readonly claimChecks?: string | undefined;
   readonly alarms?: boolean | undefined;
   readonly compute?: ComputeKind | undefined;
+  /** Whether the consumer starts one ECS task per message. */
+  readonly dispatch?: boolean | undefined;
   /** Replaces the pipeline's name in the names of resources. */
   readonly prefix?: string | undefined;
 }
@@ -52,15 +58,19 @@ export interface InfraPlan {
   /** The account in the URL or ARN of the pipeline's queue; null for a name. */
   readonly queueAccount: string | null;
   readonly deadLetterQueue: string;
+  /** Not created: another pipeline, or nothing yet, consumes it. */
+  readonly lateQueue: string | null;
   readonly visibilitySeconds: number;
   readonly maxReceiveCount: number;
   readonly ledger: "dynamodb" | "postgres";
   readonly ledgerTable: string | null;
+  readonly listing: boolean;
   readonly outboxTable: string | null;
   readonly claimCheckBucket: string | null;
   readonly kms: boolean;
   readonly alarms: boolean;
   readonly compute: ComputeKind;
+  readonly dispatch: boolean;
 }
 
 /** How long one invocation of a Lambda function may take, unless its variable is changed. */
@@ -87,15 +97,18 @@ export function planInfra(facts: PipelineFacts, options: InfraOptions = {}): Inf
     queue,
     queueAccount: /\b(\d{12})[/:]/.exec(facts.queue ?? "")?.[1] ?? null,
     deadLetterQueue: `${stem}-dead-letters${suffix}`,
+    lateQueue: facts.lateQueue ? lastPart(facts.lateQueue) : null,
     visibilitySeconds: visibilitySeconds(facts.visibilityMs, compute),
     maxReceiveCount: fifo ? facts.maxReceiveCount.fifo : facts.maxReceiveCount.standard,
     ledger,
     ledgerTable: ledger === "dynamodb" ? `${stem}-ledger` : null,
+    listing: options.listing ?? false,
     outboxTable: outbox ? `${stem}-outbox` : null,
     claimCheckBucket: options.claimChecks ?? null,
     kms: options.kms ?? false,
     alarms: options.alarms ?? true,
     compute,
+    dispatch: options.dispatch ?? false,
   };
   const problems = [...planProblems(plan), ...nameProblems(plan)];
   if (bucket === null && facts.contents === "objects") {
@@ -112,7 +125,8 @@ function visibilitySeconds(visibilityMs: number, compute: ComputeKind): number {
 }
 
 /** Combinations that AWS does not support. */
-function planProblems({ bucket, fifo, queue, claimCheckBucket }: InfraPlan): string[] {
+function planProblems(plan: InfraPlan): string[] {
+  const { bucket, fifo, queue, claimCheckBucket, listing, ledgerTable, dispatch, compute } = plan;
   const problems: string[] = [];
   if (bucket !== null && fifo) {
     problems.push(
@@ -128,6 +142,12 @@ function planProblems({ bucket, fifo, queue, claimCheckBucket }: InfraPlan): str
     problems.push(
       "--claim-checks is for pipelines of messages; this pipeline reads objects of a bucket",
     );
+  }
+  if (listing && ledgerTable === null) {
+    problems.push("--listing is for a DynamoDB ledger; PostgreSQL always lists");
+  }
+  if (dispatch && compute === "lambda") {
+    problems.push("--dispatch needs a process that waits for tasks; use --compute ecs or none");
   }
   return problems;
 }

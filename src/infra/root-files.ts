@@ -92,7 +92,10 @@ function moduleCalls(plan: InfraPlan): string[] {
   calls.push(queueCall(plan));
   if (topic !== null) calls.push(topicCall(plan, topic));
   if (bucket !== null) calls.push(notificationCall(plan, bucket.prefix));
-  if (ledgerTable !== null) calls.push(call("ledger-dynamodb", { name: ledgerTable, ...key }));
+  if (ledgerTable !== null) {
+    const listing: Attributes = plan.listing ? { listing: true } : {};
+    calls.push(call("ledger-dynamodb", { name: ledgerTable, ...listing, ...key }));
+  }
   if (outboxTable !== null) calls.push(call("outbox-dynamodb", { name: outboxTable, ...key }));
   calls.push(iamCall(plan));
   if (plan.alarms) calls.push(alarmsCall(plan));
@@ -155,6 +158,7 @@ function iamCall(plan: InfraPlan): string {
   const pass = (name: string, value: string) => {
     given[name] = expression(value);
   };
+  if (plan.lateQueue !== null) given.late_queue_name = plan.lateQueue;
   if (topic !== null) pass("topic_arn", "module.topic.arn");
   if (bucket !== null) {
     pass("bucket_arn", "module.bucket.arn");
@@ -163,7 +167,9 @@ function iamCall(plan: InfraPlan): string {
   else pass("target_topic_arn", "module.topic.arn");
   if (claimCheckBucket !== null) pass("claim_check_bucket_arn", "module.claim_checks.arn");
   if (ledgerTable !== null) pass("ledger_table_arn", "module.ledger_dynamodb.arn");
+  if (plan.listing) pass("ledger_list_index_arns", "module.ledger_dynamodb.list_index_arns");
   if (outboxTable !== null) pass("outbox_table_arn", "module.outbox_dynamodb.arn");
+  if (plan.dispatch) for (const name of DISPATCH_VARIABLES) pass(name, `var.${name}`);
   if (plan.kms) pass("key_arn", "module.key.arn");
   const service = compute === "lambda" ? "lambda.amazonaws.com" : "ecs-tasks.amazonaws.com";
   given.consumer_services = [service];
@@ -171,6 +177,8 @@ function iamCall(plan: InfraPlan): string {
   pass("operator_principals", "var.operator_principals");
   return call("iam", given);
 }
+
+const DISPATCH_VARIABLES = ["cluster_arn", "task_family", "task_role_arns", "task_results_arn"];
 
 function alarmsCall({ stem, queue, deadLetterQueue, topic }: InfraPlan): string {
   return call("alarms", {
@@ -218,7 +226,7 @@ function variable(name: string, description: string, type: string, fallback?: Hc
   });
 }
 
-function variablesOf({ alarms, compute, ledgerTable }: InfraPlan): string[] {
+function variablesOf({ alarms, compute, dispatch, ledgerTable }: InfraPlan): string[] {
   const list = "list(string)";
   const variables = [
     variable("region", "Region of all resources.", "string"),
@@ -232,11 +240,21 @@ function variablesOf({ alarms, compute, ledgerTable }: InfraPlan): string[] {
       variable("runbook_base_url", "Where docs/runbooks is published.", "string", "docs/runbooks"),
     );
   }
+  if (compute === "ecs" || dispatch) {
+    variables.push(variable("cluster_arn", "ARN of the ECS cluster.", "string"));
+  }
+  if (dispatch) {
+    const results = "arn:aws:s3:::BUCKET/PREFIX of task results (--results); null without them.";
+    variables.push(
+      variable("task_family", "Family of the task definition: --task-definition.", "string"),
+      variable("task_role_arns", "ARNs of the task role and the execution role of tasks.", list),
+      variable("task_results_arn", results, "string", null),
+    );
+  }
   if (compute === "ecs") {
     const secrets = ledgerTable === null ? "TIDEGATE_LEDGER with the URL of PostgreSQL" : "more";
     variables.push(
       variable("image", "Image of the consumer, by digest.", "string"),
-      variable("cluster_arn", "ARN of the ECS cluster.", "string"),
       variable("subnet_ids", "Subnets of the tasks.", list),
       variable("security_group_ids", "Security groups of the tasks.", list),
       variable(

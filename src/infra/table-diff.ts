@@ -2,6 +2,13 @@
 
 import type { Compare, LiveTable } from "./infra-diff.ts";
 
+/** The indexes of listed records, and the attribute that orders each; a test compares them. */
+export const LEDGER_LIST_INDEXES = {
+  "records-by-commit-time": "lco",
+  "records-by-event-time": "lev",
+  "records-by-object": "lob",
+} as const;
+
 /** What the stores create themselves; a test compares it with them. */
 export const EXPECTED_TABLES: Readonly<Record<"ledger" | "outbox", Omit<LiveTable, "backedUp">>> = {
   ledger: {
@@ -14,12 +21,13 @@ export const EXPECTED_TABLES: Readonly<Record<"ledger" | "outbox", Omit<LiveTabl
 
 export function tableDifferences(
   kind: "ledger" | "outbox",
+  { listing }: { readonly listing: boolean },
   table: LiveTable,
   compare: Compare,
 ): void {
   const expected = EXPECTED_TABLES[kind];
   compare("keys", expected.keys.join(", "), table.keys.join(", "));
-  for (const [name, keys] of Object.entries(expected.indexes)) {
+  for (const [name, keys] of Object.entries({ ...expected.indexes, ...listIndexes(listing) })) {
     compare(`index ${name}`, keys.join(", "), table.indexes[name]?.join(", "));
   }
   if (expected.ttlAttribute !== null) {
@@ -28,4 +36,9 @@ export function tableDifferences(
   if (table.backedUp !== null) {
     compare("point-in-time recovery", "on", table.backedUp ? "on" : "off");
   }
+}
+
+function listIndexes(listing: boolean): LiveTable["indexes"] {
+  const entries = listing ? Object.entries(LEDGER_LIST_INDEXES) : [];
+  return Object.fromEntries(entries.map(([name, sort]) => [name, ["lp HASH", `${sort} RANGE`]]));
 }

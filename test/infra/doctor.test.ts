@@ -47,6 +47,7 @@ const VARIANTS: readonly InfraOptions[] = [
   {},
   { kms: true },
   { ledger: "postgres" },
+  { dispatch: true, listing: true },
   { via: "queue" },
   { compute: "lambda" },
   { compute: "ecs" },

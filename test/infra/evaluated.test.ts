@@ -20,6 +20,12 @@ const AWS = {
   region: "us-east-1",
   account: "000000000000",
   keyArn: "arn:aws:kms:us-east-1:000000000000:key/key",
+  tasks: {
+    cluster: "c",
+    family: ROOT_VARIABLES.task_family,
+    roleArns: ROOT_VARIABLES.task_role_arns,
+    resultsArn: ROOT_VARIABLES.task_results_arn,
+  },
 };
 
 describe.each(Object.entries(INFRA_PLANS))("%s", (_, plan) => {

@@ -108,8 +108,16 @@ const FREE_MAPS = new Set(["dimensions", "tags"]);
 /** Names of attributes and blocks; hcl2json shows a block as a list of objects. */
 function attributesIn(body: object): string[] {
   return Object.entries(body).flatMap(([name, value]) => {
+    if (name === "dynamic") return dynamicBlocks(value).flatMap(attributesIn);
     if (FREE_MAPS.has(name) || !Array.isArray(value)) return [name];
     const blocks = value.filter((item) => typeof item === "object" && item !== null);
     return [name, ...blocks.flatMap((block) => attributesIn(block))];
   });
+}
+
+/** The blocks that `dynamic` makes, as if they were written out. */
+function dynamicBlocks(blocks: Readonly<Record<string, readonly { content: object[] }[]>>) {
+  return Object.entries(blocks).flatMap(([type, bodies]) =>
+    bodies.map(({ content }) => ({ [type]: content })),
+  );
 }

@@ -57,6 +57,16 @@ test("a prefix with a wildcard: rejected, because IAM would read it as a pattern
   expect(await refused(file)).toContain("IAM reads *, ? and $ as patterns");
 });
 
+test("--listing with PostgreSQL: rejected, because PostgreSQL always lists", async () => {
+  const flags = ["--ledger", "postgres", "--listing"];
+  expect(await refused(orders, ...flags)).toContain("--listing is for a DynamoDB ledger");
+});
+
+test("--dispatch on Lambda: rejected, because a function cannot wait for tasks", async () => {
+  const flags = ["--compute", "lambda", "--dispatch"];
+  expect(await refused(orders, ...flags)).toContain("--dispatch needs a process that waits");
+});
+
 test("a file that was edited by hand: named, and nothing is written without --overwrite", async () => {
   const target = join(folder, "edited");
   const words = ["infra", orders, "--out", target];

@@ -2,8 +2,11 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
 import type { Log } from "sarif";
 import { describe, expect, test } from "vitest";
+import { fetchSarifSchema } from "../../scripts/sarif-schema.ts";
 import { COMMANDS, runCli } from "../../src/cli/run-cli.ts";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { diagnosisSarif } from "../../src/doctor/report/diagnosis-json.ts";
@@ -16,6 +19,7 @@ import { loadPipeline } from "../../src/run/open/load-pipeline.ts";
 import { endOf, startCommand } from "../support/command-process.ts";
 import { changed } from "../support/doctor/corpus-case.ts";
 import { STANDARD_TF } from "../support/doctor/terraform-bases.ts";
+import { reportMissing } from "../support/requires.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("doctor");
@@ -119,6 +123,29 @@ describe("the report", () => {
     expect(run?.results).toHaveLength(1);
     const typed = diagnosisSarif([], RULES, "1.0.0") satisfies Log; // Checked by the compiler.
     expect(typed.runs[0]?.results).toEqual([]);
+  });
+
+  const fetched = fetchSarifSchema();
+  if ("missing" in fetched) reportMissing("the SARIF schema", fetched.missing);
+
+  test.skipIf("missing" in fetched)("is valid by the schema of SARIF 2.1.0", async () => {
+    const { schema } = fetched as { readonly schema: string };
+    const { id: _id, $schema: _draft4, ...rules } = JSON.parse(schema);
+    const ajv = new Ajv({ strict: false, unicodeRegExp: false });
+    addFormats.default(ajv);
+    const validate = ajv.compile(rules);
+    const { lines } = await doctor("--sarif", "--terraform", join(folder, "bad"));
+    const log: Log = JSON.parse(lines.join(""));
+    expect([validate(log), validate.errors]).toEqual([true, null]);
+    const live = RULES.map((rule) => ({ rule, location: { name: "queue q" }, message: "m" }));
+    const everyRule = diagnosisSarif(live as never, RULES, "1.0.0");
+    expect([validate(everyRule), validate.errors]).toEqual([true, null]);
+    const [result] = log.runs[0]?.results ?? [];
+    expect(
+      validate({ ...log, runs: [{ ...log.runs[0], results: [{ ...result, line: 1 }] }] }),
+    ).toBe(
+      false, // The schema knows no such field, so that it can find one that we invent.
+    );
   });
 
   test("is a checklist with --checklist, ticked by evidence and unticked by findings", async () => {

@@ -22,6 +22,7 @@ import { readLive } from "../../src/run/infra/read-live.ts";
 import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { eventually } from "../support/eventually.ts";
 import { isAllowed } from "../support/infra/aws-recorder.ts";
+import { dispatchTasks, LATE_PLAN, runLate } from "../support/infra/iam-late-tasks.ts";
 import { IAM_ACCOUNT, type IamWorld, openIamWorld } from "../support/infra/iam-world.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 
@@ -42,6 +43,7 @@ const PLANS = {
     { ...MESSAGES, name: "trips", queue: "trips.fifo" },
     { kms: true, via: "topic" },
   ),
+  late: LATE_PLAN,
 };
 
 const dynamo = await useDynamo();
@@ -86,6 +88,14 @@ describe.skipIf(!dynamo.available)("roles under their generated policies", () =>
       await readLive(world.plan, liveOptions(world));
       expectNoneRefused(world);
     }
+  });
+
+  test("late messages go to a queue, records are listed, and tasks are dispatched", async () => {
+    const world = worlds.late;
+    await runLate(world);
+    await dispatchTasks(world);
+    await readLive(world.plan, liveOptions(world));
+    expectNoneRefused(world);
   });
 
   /** The table without one resource of one row. */

@@ -96,6 +96,38 @@ describe.skipIf(!dynamo.available)("the generated resources", () => {
     client.destroy();
   });
 
+  test("a ledger with lists has the indexes that the store creates, and lists records", async () => {
+    const deployed = await deploy("a dispatcher with a late queue and lists");
+    await using cloud = deployed.cloud;
+    const { plan } = deployed;
+    const at = (table: string) => ({ ...LOCAL, table, endpoint: dynamo.endpoint });
+    await (await createDynamoLedger({ ...at("own-lists"), listing: true })).close();
+    const options = { endpoint: cloud.endpoint, region: "us-east-1" };
+    const tables = { ...options, dynamoEndpoint: dynamo.endpoint };
+    const live = await readLive(plan, tables);
+    const own = await readLive({ ...plan, ledgerTable: "own-lists" }, tables);
+    expect(live.ledgerTable).toEqual(own.ledgerTable);
+    // Without the right to create tables, and without asking for lists: the table itself says so.
+    const table = at(plan.ledgerTable ?? "");
+    const ledger = await createDynamoLedger({ ...table, migrate: false });
+    const scope = { pipeline: "days", generation: 0 };
+    const page = { after: null, limit: 10 };
+    expect(await ledger.listRecords(scope, { by: "event-time" }, page)).toEqual({
+      records: [],
+      next: null,
+    });
+    await ledger.close();
+    const withoutLists = { ...live.ledgerTable, indexes: {} } as typeof live.ledgerTable;
+    const differences = infraDifferences(plan, { ...live, ledgerTable: withoutLists });
+    const texts = differences.map(({ resource, setting }) => `${resource}: ${setting}`);
+    expect(texts).toEqual(
+      expect.arrayContaining([
+        "late queue days-late: existence", // Another pipeline's, and not there.
+        "table days-ledger: index records-by-object",
+      ]),
+    );
+  });
+
   const ORDERS = {
     name: "orders",
     source: { bucket: "acme-orders", prefix: "in/" },

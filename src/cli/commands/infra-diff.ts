@@ -4,7 +4,7 @@ import { SETTINGS } from "../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../command.ts";
 import { planFlags, planOf } from "./infra.ts";
 
-const { compute, kms, ledger, outbox, prefix, via, "claim-checks": claimChecks } = planFlags;
+const { compute, kms, ledger, listing, outbox, prefix, via } = planFlags;
 
 export const infraDiff = command({
   name: "infra diff",
@@ -26,9 +26,10 @@ export const infraDiff = command({
     },
     via,
     ledger,
+    listing,
     outbox,
     kms,
-    "claim-checks": claimChecks,
+    "claim-checks": planFlags["claim-checks"],
     compute,
     prefix,
     json: toggle("Print the differences as JSON."),

@@ -12,6 +12,7 @@ export const planFlags = {
     "Whether events reach the queue through a topic (default: topic for a bucket, queue for messages).",
   ),
   ledger: oneOf(["dynamodb", "postgres"], "dynamodb", "Store of the ledger; PostgreSQL is yours."),
+  listing: toggle("Give a DynamoDB ledger the indexes that `records list` and `lineage` need."),
   outbox: oneOf(
     ["yes", "no"],
     null,
@@ -21,17 +22,20 @@ export const planFlags = {
   "claim-checks": text("BUCKET", null, "Bucket for payloads that are larger than a message."),
   alarms: oneOf(["yes", "no"], "yes", "Create CloudWatch alarms."),
   compute: oneOf(["none", "ecs", "lambda"], "none", "What runs the consumer."),
+  dispatch: toggle("Let the consumer start ECS tasks, for `tidegate dispatch --launcher ecs`."),
   prefix: text("NAME", null, "What names of resources start with (default: the pipeline's name)."),
 };
 
 interface PlanFlagValues {
   readonly via?: InfraOptions["via"];
   readonly ledger?: InfraOptions["ledger"];
+  readonly listing?: boolean | undefined;
   readonly outbox?: "yes" | "no" | undefined;
   readonly kms?: boolean | undefined;
   readonly "claim-checks"?: string | undefined;
   readonly alarms?: "yes" | "no" | undefined;
   readonly compute?: InfraOptions["compute"];
+  readonly dispatch?: boolean | undefined;
   readonly prefix?: string | undefined;
 }
 
@@ -42,15 +46,17 @@ export async function planOf(file: string, flags: PlanFlagValues) {
     import("../../run/infra/pipeline-facts.ts"),
     import("../../infra/infra-plan.ts"),
   ]);
-  const { via, ledger, kms, compute, prefix } = flags;
+  const { via, ledger, listing, kms, compute, dispatch, prefix } = flags;
   return planInfra(pipelineFacts(await loadPipeline(file)), {
     via,
     ledger,
+    listing,
     outbox: flags.outbox === undefined ? undefined : flags.outbox === "yes",
     kms,
     claimChecks: flags["claim-checks"],
     alarms: flags.alarms !== "no",
     compute,
+    dispatch,
     prefix,
   });
 }

@@ -6,7 +6,7 @@ import type { PipelineFacts } from "../../infra/infra-plan.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 
 export function pipelineFacts(pipeline: Pipeline): PipelineFacts {
-  const { name, source, visibilityMs, retry, onPoison } = pipeline;
+  const { name, source, visibilityMs, retry, onPoison, late } = pipeline;
   const receives = receivesLeast(retry.attempts);
   return {
     name,
@@ -14,6 +14,7 @@ export function pipelineFacts(pipeline: Pipeline): PipelineFacts {
     prefix: source.prefix,
     contents: source.contents,
     queue: source.queue,
+    lateQueue: typeof late === "object" ? late.queue : null,
     visibilityMs,
     // A halted group is received again and again, and its first message must stay in the queue.
     maxReceiveCount: {

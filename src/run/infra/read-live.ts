@@ -45,10 +45,12 @@ export async function readLive(plan: InfraPlan, options: LiveOptions): Promise<L
   try {
     const queue = await readQueue(sdk, sqs, plan.queue);
     const deadLetterQueue = await readQueue(sdk, sqs, plan.deadLetterQueue);
+    const late = plan.lateQueue;
     const arn = topicArn(plan.topic, queue ?? deadLetterQueue);
     return {
       queue,
       deadLetterQueue,
+      lateQueue: late === null ? null : await readQueue(sdk, sqs, late),
       topic: arn === null ? null : await readTopic(sdk, sns, arn),
       bucket: await bucket(plan.bucket?.name ?? null),
       claimCheckBucket: await bucket(plan.claimCheckBucket),

@@ -5,12 +5,16 @@
 //       object, a caller without ListBucket gets 403 instead of 404.
 //   C3. With a customer key, SQS, SNS and S3 also use the key in the name of the caller.
 //   C4. An unknown request is an error: a new call must be added here and to the IAM table.
+//   C5. ECS lists tasks on `*`, tags a new task by TagResource, and needs PassRole for the roles of
+//       its task definition.
 
 import type { IncomingHttpHeaders } from "node:http";
 
 export interface AwsCall {
   readonly action: string;
   readonly resource: string;
+  /** Condition keys of the request, in lower case. */
+  readonly context?: Readonly<Record<string, string>>;
 }
 
 export interface RecordedRequest {
@@ -21,13 +25,15 @@ export interface RecordedRequest {
 }
 
 export interface RecordedCalls {
-  readonly service: "sqs" | "sns" | "s3" | "dynamodb";
+  readonly service: "sqs" | "sns" | "s3" | "dynamodb" | "ecs";
   readonly calls: readonly AwsCall[];
   /** Needed in addition if the response is 404 (C2). */
   readonly ifMissing: readonly AwsCall[];
 }
 
 const WHERE = "us-east-1:000000000000";
+/** The role of every task definition (C5). */
+export const TASK_ROLE_ARN = "arn:aws:iam::000000000000:role/task";
 
 export function callsOf(request: RecordedRequest, keyArn: string | null): RecordedCalls {
   const { service, calls, ifMissing = [] } = plainCalls(request);
@@ -44,6 +50,9 @@ function plainCalls(
   if (family.startsWith("DynamoDB_")) {
     return { service: "dynamodb", calls: dynamoCalls(action, request) };
   }
+  if (family.startsWith("AmazonEC2ContainerService")) {
+    return { service: "ecs", calls: ecsCalls(action, request) };
+  }
   const isForm = String(request.headers["content-type"]).includes("x-www-form-urlencoded");
   if (isForm) return { service: "sns", calls: snsCalls(request) };
   return { service: "s3", ...s3Calls(request) };
@@ -54,6 +63,39 @@ function sqsCalls(name: string, { body }: RecordedRequest): AwsCall[] {
   const queue = QueueName ?? QueueUrl?.split("/").at(-1);
   const action = `sqs:${name.replace(/Batch$/, "")}`; // C1
   return [{ action, resource: `arn:aws:sqs:${WHERE}:${queue}` }];
+}
+
+function ecsCalls(name: string, { body }: RecordedRequest): AwsCall[] {
+  const input = JSON.parse(body.toString()) as {
+    cluster?: string;
+    taskDefinition?: string;
+    tasks?: string[];
+    task?: string;
+    resourceArn?: string;
+  };
+  const action = `ecs:${name}`;
+  const context = { "ecs:cluster": `arn:aws:ecs:${WHERE}:cluster/${input.cluster}` };
+  switch (name) {
+    case "RunTask": {
+      const resource = `arn:aws:ecs:${WHERE}:task-definition/${input.taskDefinition}`;
+      const newTask = `arn:aws:ecs:${WHERE}:task/${input.cluster}/new`;
+      const passed = { "iam:passedtoservice": "ecs-tasks.amazonaws.com" };
+      return [
+        { action, resource, context },
+        { action: "ecs:TagResource", resource: newTask },
+        { action: "iam:PassRole", resource: TASK_ROLE_ARN, context: passed }, // C5
+      ];
+    }
+    case "ListTasks":
+      return [{ action, resource: "*", context }]; // C5
+    case "DescribeTasks":
+      return (input.tasks ?? []).map((resource) => ({ action, resource }));
+    case "StopTask":
+    case "TagResource":
+      return [{ action, resource: input.task ?? input.resourceArn ?? "" }];
+    default:
+      throw new Error(`unknown call ${action}`); // C4
+  }
 }
 
 function snsCalls({ body }: RecordedRequest): AwsCall[] {

@@ -2,6 +2,7 @@
 // actions on which resources a client needs, and enforces a policy on them.
 //   R1. It sees the requests themselves, of every thread and process, not the intentions of code.
 //   R2. A request that the policy does not allow gets 403, as on AWS, and is not forwarded.
+//   R3. Paths of the embedded cloud do not exist, as on AWS, and are not recorded.
 
 import { createServer, type IncomingHttpHeaders, request as send } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,6 +21,7 @@ export interface AwsRecorder extends AsyncDisposable {
 export interface AwsRecorderOptions {
   readonly cloud: string;
   readonly dynamodb: string;
+  readonly ecs: string;
   /** Text of the policy of the role. */
   readonly policy: string;
   /** Whether queues, topics, buckets and tables are encrypted with a customer key. */
@@ -27,13 +29,13 @@ export interface AwsRecorderOptions {
 }
 
 /** Whether the policy of a role allows a call over TLS. */
-export function isAllowed(policy: string, { action, resource }: AwsCall): boolean {
-  const context = { "aws:securetransport": "true" };
+export function isAllowed(policy: string, { action, resource, ...call }: AwsCall): boolean {
+  const context = { "aws:securetransport": "true", ...call.context };
   return decideAccess(policy, { principal: null, action, resource, context }) === "allow";
 }
 
 export async function startAwsRecorder(options: AwsRecorderOptions): Promise<AwsRecorder> {
-  const { cloud, dynamodb, policy, keyArn } = options;
+  const { cloud, dynamodb, ecs, policy, keyArn } = options;
   const recorded = new Map<string, AwsCall>();
   const refusals: AwsCall[] = [];
   const note = (calls: readonly AwsCall[]): boolean => {
@@ -45,6 +47,7 @@ export async function startAwsRecorder(options: AwsRecorderOptions): Promise<Aws
   const server = createServer(async (incoming, outgoing) => {
     const { method = "", url = "", headers } = incoming;
     const request: RecordedRequest = { method, url, headers, body: await buffer(incoming) };
+    if (url.startsWith("/_tidegate/")) return void outgoing.writeHead(404).end(); // R3
     const { service, calls, ifMissing } = callsOf(request, keyArn);
     if (!note(calls)) {
       const denied = calls.map(({ action, resource }) => `${action} on ${resource}`).join(", ");
@@ -57,8 +60,8 @@ export async function startAwsRecorder(options: AwsRecorderOptions): Promise<Aws
       );
       return;
     }
-    const target = service === "dynamodb" ? dynamodb : cloud;
-    const reply = await forward(target, request);
+    const targets: Readonly<Record<string, string>> = { dynamodb, ecs };
+    const reply = await forward(targets[service] ?? cloud, request);
     if (reply.status === 404) note(ifMissing);
     outgoing.writeHead(reply.status, reply.headers);
     outgoing.end(reply.body);

@@ -4,6 +4,7 @@
 //   T2. As with AWS, attributes of a resource are unknown until it is created: a `count` that
 //       depends on one fails here, too.
 //   T3. Variables, validations, functions, modules and dependencies are Terraform's own.
+//   T4. A dynamic block becomes a `for` expression, because a placeholder has no blocks.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -116,12 +117,37 @@ function translate(parsed: Parsed): object {
 type Block = [type: string, name: string, body: Body];
 
 function placeholderOf(type: string, body: Body): Body {
-  const { count, for_each: forEach, depends_on: _order, lifecycle: _lifecycle, ...input } = body;
+  const { count, for_each: forEach, depends_on: _order, lifecycle: _lifecycle, ...rest } = body;
+  const { dynamic = {}, ...input } = rest;
   return {
-    input: { ...input, ...COMPUTED[type]?.(input) },
+    input: { ...input, ...dynamicLists(input, dynamic as Named), ...COMPUTED[type]?.(input) },
     ...(count !== undefined && { count }),
     ...(forEach !== undefined && { for_each: forEach }),
   };
+}
+
+/** Written-out blocks of each dynamic type, and those that it adds (T4). */
+function dynamicLists(input: Body, dynamic: Named): Body {
+  const lists = Object.entries(dynamic).map(([type, [block = {}]]) => {
+    const [content] = block.content as unknown[];
+    const each = hclOf(content).replaceAll(`${type}.`, "each_block.");
+    const list = `[for key, value in ${bare(block.for_each)} : ${each}]`
+      .replaceAll("each_block.key", "key")
+      .replaceAll("each_block.value", "value");
+    return [type, `\${concat(${hclOf(input[type] ?? [])}, ${list})}`] as const;
+  });
+  return Object.fromEntries(lists);
+}
+
+/** A value of Terraform's JSON syntax as an expression. */
+function hclOf(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(hclOf).join(", ")}]`;
+  if (typeof value === "object" && value !== null) {
+    const fields = Object.entries(value).map(([name, each]) => `${name} = ${hclOf(each)}`);
+    return `{ ${fields.join(", ")} }`;
+  }
+  const isExpression = typeof value === "string" && /^\$\{.*\}$/.test(value);
+  return isExpression ? bare(value) : JSON.stringify(value);
 }
 
 /** In JSON, types and references are written without a template around them. */

@@ -13,21 +13,33 @@ import { type Cloud, startCloud } from "../../../src/cloud/start-cloud.ts";
 import { type AwsAccount, policiesOf } from "../../../src/infra/iam-policies.ts";
 import type { IamRole } from "../../../src/infra/iam-table.ts";
 import type { InfraPlan } from "../../../src/infra/infra-plan.ts";
-import { type AwsRecorder, startAwsRecorder } from "./aws-recorder.ts";
+import { type FakeEcs, startFakeEcs } from "../fake-ecs.ts";
+import { TASK_ROLE_ARN } from "./aws-calls.ts";
+import { type AwsRecorder, type AwsRecorderOptions, startAwsRecorder } from "./aws-recorder.ts";
 
 const region = "us-east-1";
 const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+
+/** The bucket of task results. */
+const RESULTS = "acme-results";
 
 export const IAM_ACCOUNT: AwsAccount = {
   partition: "aws",
   region,
   account: "000000000000",
   keyArn: `arn:aws:kms:${region}:000000000000:key/11111111-2222-3333-4444-555555555555`,
+  tasks: {
+    cluster: "jobs",
+    family: "download",
+    roleArns: [TASK_ROLE_ARN],
+    resultsArn: `arn:aws:s3:::${RESULTS}/days`,
+  },
 };
 
 export interface IamWorld extends AsyncDisposable {
   readonly plan: InfraPlan;
   readonly cloud: Cloud;
+  readonly ecs: FakeEcs;
   recorder(role: IamRole): AwsRecorder;
   /** URL of the ledger as a role reaches it. */
   ledgerUrl(role: IamRole): string;
@@ -45,18 +57,14 @@ export async function openIamWorld(plan: InfraPlan, dynamodb: string): Promise<I
   const cloud = await startCloud({ memory: true, setup: setupOf(plan) });
   const table = (name: string) => ({ table: name, region, endpoint: dynamodb, credentials });
   // Terraform creates the tables with the item of the schema version.
-  if (plan.ledgerTable !== null) await (await createDynamoLedger(table(plan.ledgerTable))).close();
-  if (plan.outboxTable !== null) await (await createDynamoOutbox(table(plan.outboxTable))).close();
-  const policies = policiesOf(plan, IAM_ACCOUNT);
-  const recorders = new Map<IamRole, AwsRecorder>();
-  for (const role of ["consumer", "producer", "operator"] as const) {
-    const policy = JSON.stringify(policies[role]);
-    const keyArn = plan.kms ? IAM_ACCOUNT.keyArn : null;
-    recorders.set(
-      role,
-      await startAwsRecorder({ cloud: cloud.endpoint, dynamodb, policy, keyArn }),
-    );
+  if (plan.ledgerTable !== null) {
+    const { listing } = plan;
+    await (await createDynamoLedger({ ...table(plan.ledgerTable), listing })).close();
   }
+  if (plan.outboxTable !== null) await (await createDynamoOutbox(table(plan.outboxTable))).close();
+  const ecs = await startFakeEcs();
+  const endpoints = { cloud: cloud.endpoint, dynamodb, ecs: ecs.endpoint };
+  const recorders = await startRecorders(plan, endpoints);
   const recorder = (role: IamRole) => recorders.get(role) as AwsRecorder;
   const opened: { destroy(): void }[] = [];
   const ledgerUrl = (role: IamRole) =>
@@ -64,6 +72,7 @@ export async function openIamWorld(plan: InfraPlan, dynamodb: string): Promise<I
   return {
     plan,
     cloud,
+    ecs,
     recorder,
     ledgerUrl,
     clients(role) {
@@ -89,15 +98,33 @@ export async function openIamWorld(plan: InfraPlan, dynamodb: string): Promise<I
     async [Symbol.asyncDispose]() {
       for (const client of opened) client.destroy();
       for (const each of recorders.values()) await each[Symbol.asyncDispose]();
+      await ecs[Symbol.asyncDispose]();
       await cloud.close();
     },
   };
+}
+
+/** One recorder for each role, with its policy. */
+async function startRecorders(
+  plan: InfraPlan,
+  endpoints: Pick<AwsRecorderOptions, "cloud" | "dynamodb" | "ecs">,
+): Promise<ReadonlyMap<IamRole, AwsRecorder>> {
+  const policies = policiesOf(plan, IAM_ACCOUNT);
+  const recorders = new Map<IamRole, AwsRecorder>();
+  for (const role of ["consumer", "producer", "operator"] as const) {
+    const policy = JSON.stringify(policies[role]);
+    const keyArn = plan.kms ? IAM_ACCOUNT.keyArn : null;
+    recorders.set(role, await startAwsRecorder({ ...endpoints, policy, keyArn }));
+  }
+  return recorders;
 }
 
 /** The resources of a plan on the embedded cloud; what they may do is the recorders' concern. */
 function setupOf(plan: InfraPlan): CloudSetup {
   const { bucket, topic, queue, deadLetterQueue, claimCheckBucket, maxReceiveCount } = plan;
   const claims = claimCheckBucket === null ? [] : [{ name: claimCheckBucket }];
+  const results = plan.dispatch ? [{ name: RESULTS }] : [];
+  const late = plan.lateQueue === null ? [] : [{ name: plan.lateQueue }];
   const source = {
     name: bucket?.name ?? "",
     versioning: "Enabled" as const,
@@ -112,6 +139,7 @@ function setupOf(plan: InfraPlan): CloudSetup {
   return {
     queues: [
       { name: deadLetterQueue },
+      ...late,
       {
         name: queue,
         attributes: { VisibilityTimeout: plan.visibilitySeconds },
@@ -120,6 +148,6 @@ function setupOf(plan: InfraPlan): CloudSetup {
     ],
     topics: topic === null ? [] : [{ name: topic }],
     subscriptions: topic === null ? [] : [{ topic, queue, raw: true }],
-    buckets: [...(bucket === null ? [] : [source]), ...claims],
+    buckets: [...(bucket === null ? [] : [source]), ...claims, ...results],
   };
 }

@@ -29,6 +29,10 @@ const plan = (facts: Partial<PipelineFacts>, options?: InfraOptions) =>
 export const INFRA_PLANS: Readonly<Record<string, InfraPlan>> = {
   "a bucket through a topic": plan({}),
   "a bucket through a topic, with a customer key, on ECS": plan({}, { kms: true, compute: "ecs" }),
+  "a dispatcher with a late queue and lists": plan(
+    { ...MESSAGES, name: "days", queue: "days", lateQueue: "days-late" },
+    { listing: true, dispatch: true },
+  ),
   "a bucket to a queue, with PostgreSQL": plan({}, { via: "queue", ledger: "postgres" }),
   "messages through a queue, with claim checks": plan(MESSAGES, { claimChecks: "acme-claims" }),
   "messages through a FIFO topic, with a customer key, on Lambda": plan(
@@ -45,5 +49,8 @@ export const ROOT_VARIABLES = {
   subnet_ids: ["subnet-1"],
   security_group_ids: ["sg-1"],
   function_name: "orders",
+  task_family: "download",
+  task_role_arns: ["arn:aws:iam::000000000000:role/task"],
+  task_results_arn: "arn:aws:s3:::acme-results/days",
   secrets: { API_TOKEN: "arn:aws:secretsmanager:us-east-1:000000000000:secret:token-AbCdEf:key::" },
 };

@@ -3,19 +3,27 @@
 
 locals {
   resources = {
-    queue              = [var.queue_arn]
-    dead_letter_queue  = [var.dead_letter_queue_arn]
-    topic              = compact([var.topic_arn])
-    target_queue       = compact([var.target_queue_arn])
-    target_topic       = compact([var.target_topic_arn])
-    bucket             = compact([var.bucket_arn])
-    objects            = [for arn in compact([var.bucket_arn]) : "${arn}/${var.prefix}*"]
-    claim_check_bucket = compact([var.claim_check_bucket_arn])
-    claim_checks       = [for arn in compact([var.claim_check_bucket_arn]) : "${arn}/*"]
-    ledger             = compact([var.ledger_table_arn])
-    ledger_notes       = [for arn in compact([var.ledger_table_arn]) : "${arn}/index/notes"]
-    outbox             = compact([var.outbox_table_arn])
-    key                = compact([var.key_arn])
+    queue               = [var.queue_arn]
+    dead_letter_queue   = [var.dead_letter_queue_arn]
+    late_queue          = [for name in compact([var.late_queue_name]) : replace(var.queue_arn, "/[^:]+$/", name)]
+    topic               = compact([var.topic_arn])
+    target_queue        = compact([var.target_queue_arn])
+    target_topic        = compact([var.target_topic_arn])
+    bucket              = compact([var.bucket_arn])
+    objects             = [for arn in compact([var.bucket_arn]) : "${arn}/${var.prefix}*"]
+    claim_check_bucket  = compact([var.claim_check_bucket_arn])
+    claim_checks        = [for arn in compact([var.claim_check_bucket_arn]) : "${arn}/*"]
+    ledger              = compact([var.ledger_table_arn])
+    ledger_notes        = [for arn in compact([var.ledger_table_arn]) : "${arn}/index/notes"]
+    ledger_lists        = var.ledger_list_index_arns
+    outbox              = compact([var.outbox_table_arn])
+    task_definition     = [for arn in compact([var.cluster_arn]) : "${split(":cluster/", arn)[0]}:task-definition/${var.task_family}:*"]
+    tasks               = [for arn in compact([var.cluster_arn]) : "${replace(arn, ":cluster/", ":task/")}/*"]
+    any_task            = [for arn in compact([var.cluster_arn]) : "*"]
+    task_roles          = var.task_role_arns
+    task_results_bucket = [for arn in compact([var.task_results_arn]) : split("/", arn)[0]]
+    task_results        = [for arn in compact([var.task_results_arn]) : "${arn}/*"]
+    key                 = compact([var.key_arn])
   }
 
   statements = {
@@ -41,6 +49,16 @@ locals {
         Effect   = "Allow"
         Action   = ["sqs:SendMessage"]
         Resource = local.resources.dead_letter_queue
+      },
+      {
+        Sid    = "SqsLateQueue"
+        Effect = "Allow"
+        Action = [
+          "sqs:GetQueueUrl",
+          "sqs:GetQueueAttributes",
+          "sqs:SendMessage",
+        ]
+        Resource = local.resources.late_queue
       },
       {
         Sid      = "S3ObjectsClaimChecks"
@@ -81,6 +99,63 @@ locals {
         Effect   = "Allow"
         Action   = ["dynamodb:Query"]
         Resource = local.resources.ledger_notes
+      },
+      {
+        Sid      = "DynamodbLedgerLists"
+        Effect   = "Allow"
+        Action   = ["dynamodb:Query"]
+        Resource = local.resources.ledger_lists
+      },
+      {
+        Sid      = "EcsTaskDefinition"
+        Effect   = "Allow"
+        Action   = ["ecs:RunTask"]
+        Resource = local.resources.task_definition
+        Condition = {
+          ArnEquals = {
+            "ecs:cluster" = var.cluster_arn
+          }
+        }
+      },
+      {
+        Sid      = "EcsTasks"
+        Effect   = "Allow"
+        Action   = ["ecs:TagResource", "ecs:DescribeTasks", "ecs:StopTask"]
+        Resource = local.resources.tasks
+      },
+      {
+        Sid      = "EcsAnyTask"
+        Effect   = "Allow"
+        Action   = ["ecs:ListTasks"]
+        Resource = local.resources.any_task
+        Condition = {
+          ArnEquals = {
+            "ecs:cluster" = var.cluster_arn
+          }
+        }
+      },
+      {
+        Sid      = "IamTaskRoles"
+        Effect   = "Allow"
+        Action   = ["iam:PassRole"]
+        Resource = local.resources.task_roles
+        Condition = {
+          StringEquals = {
+            "iam:PassedToService" = "ecs-tasks.amazonaws.com"
+          }
+        }
+      },
+      {
+        Sid      = "S3TaskResults"
+        Effect   = "Allow"
+        Action   = ["s3:GetObject"]
+        Resource = local.resources.task_results
+      },
+      {
+        Sid      = "S3TaskResultsBucket"
+        Effect   = "Allow"
+        Action   = ["s3:ListBucket"]
+        Resource = local.resources.task_results_bucket
       },
       {
         Sid      = "KmsKey"
@@ -159,6 +234,12 @@ locals {
         Resource = local.resources.queue
       },
       {
+        Sid      = "SqsLateQueue"
+        Effect   = "Allow"
+        Action   = ["sqs:GetQueueUrl", "sqs:GetQueueAttributes"]
+        Resource = local.resources.late_queue
+      },
+      {
         Sid      = "SnsTopic"
         Effect   = "Allow"
         Action   = ["sns:GetTopicAttributes", "sns:ListSubscriptionsByTopic"]
@@ -202,6 +283,12 @@ locals {
         Effect   = "Allow"
         Action   = ["dynamodb:Query"]
         Resource = local.resources.ledger_notes
+      },
+      {
+        Sid      = "DynamodbLedgerLists"
+        Effect   = "Allow"
+        Action   = ["dynamodb:Query"]
+        Resource = local.resources.ledger_lists
       },
       {
         Sid      = "KmsKey"

@@ -13,6 +13,12 @@ variable "dead_letter_queue_arn" {
   type        = string
 }
 
+variable "late_queue_name" {
+  description = "Name of the queue of records that are too late, in the account and region of the queue; null if there is none."
+  type        = string
+  default     = null
+}
+
 variable "topic_arn" {
   description = "ARN of the topic; null if there is none."
   type        = string
@@ -55,8 +61,38 @@ variable "ledger_table_arn" {
   default     = null
 }
 
+variable "ledger_list_index_arns" {
+  description = "ARNs of the list indexes of the ledger; empty if it does not list records."
+  type        = list(string)
+  default     = []
+}
+
 variable "outbox_table_arn" {
   description = "ARN of the DynamoDB outbox; null if there is none."
+  type        = string
+  default     = null
+}
+
+variable "cluster_arn" {
+  description = "ARN of the ECS cluster in which the consumer starts tasks; null if it starts none."
+  type        = string
+  default     = null
+}
+
+variable "task_family" {
+  description = "Family of the task definition that the consumer starts."
+  type        = string
+  default     = ""
+}
+
+variable "task_role_arns" {
+  description = "ARNs of the roles that the consumer passes to its tasks."
+  type        = list(string)
+  default     = []
+}
+
+variable "task_results_arn" {
+  description = "ARN of a bucket with a prefix, below which tasks write results; null if they write none."
   type        = string
   default     = null
 }

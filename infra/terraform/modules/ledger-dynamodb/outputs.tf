@@ -7,3 +7,8 @@ output "arn" {
   description = "ARN of the table."
   value       = aws_dynamodb_table.this.arn
 }
+
+output "list_index_arns" {
+  description = "ARNs of the indexes of listed records; empty without listing."
+  value       = [for name in keys(local.lists) : "${aws_dynamodb_table.this.arn}/index/${name}"]
+}

@@ -8,3 +8,9 @@ variable "key_arn" {
   type        = string
   default     = null
 }
+
+variable "listing" {
+  description = "Whether the table has the indexes that lists of records need; every write then costs more."
+  type        = bool
+  default     = false
+}
