@@ -3,7 +3,14 @@
 export { TidegateError } from "../core/errors.ts";
 export type { Completeness, Holder } from "../ingest/late/complete-up-to.ts";
 export type { ConsumerSnapshot } from "../ingest/running/consumer.ts";
+export type { Pause } from "../ingest/running/pause.ts";
 export type { RunSettings } from "../run/config.ts";
+export {
+  openPipelineControl,
+  type PipelineControl,
+  type PipelineControlOptions,
+  type PipelineStatus,
+} from "../run/control/pipeline-control.ts";
 export type { Feed, FeedFile } from "../run/dev/feed.ts";
 export { type DevOptions, type RunningDev, startDev } from "../run/dev/start-dev.ts";
 export {

@@ -27,6 +27,7 @@ import { jobsList, jobsRegister, jobsRetry, jobsShow } from "./commands/jobs.ts"
 import { lateList, lateRelease } from "./commands/late.ts";
 import { ledgerCheck, ledgerInit, ledgerShow, ledgerStatsCommand } from "./commands/ledger.ts";
 import { lineage, runsList, runsManifest } from "./commands/lineage.ts";
+import { pipelinePause, pipelineResume, pipelineStatus } from "./commands/pipeline.ts";
 import { prove } from "./commands/prove.ts";
 import { ledgerPurge, outboxPurge } from "./commands/purge.ts";
 import { quarantineDrop, quarantineList, quarantineRedrive } from "./commands/quarantine.ts";
@@ -66,6 +67,9 @@ export const COMMANDS: readonly Command[] = [
   lateList,
   lateRelease,
   watermark,
+  pipelinePause,
+  pipelineResume,
+  pipelineStatus,
   jobsRegister,
   jobsList,
   jobsShow,

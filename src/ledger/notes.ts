@@ -4,7 +4,7 @@
 //       and only if the addition is not older than the stored note.
 //   N2. An expired note is an absent one, whether or not its row still exists. Every addition
 //       extends a note by another retention. A held note does not expire: it is the only copy of
-//       a message.
+//       a message. Nor does a pause: only its operator ends it.
 //   N3. Adding notes one by one or folded beforehand has the same result, so a store sees each name
 //       at most once per batch.
 
@@ -19,6 +19,7 @@ export const NOTE_KINDS = [
   "halted",
   "held",
   "partitions",
+  "paused",
   "quarantined",
   "tried",
   "watermark",
@@ -49,13 +50,14 @@ export function mergeNote(
 
 /** As good as never, and still an instant that every store can save. */
 const HELD_MS: DurationMs = days(36_500);
+const LASTING: ReadonlySet<NoteKind> = new Set(["held", "paused"]);
 
 /** When a note expires that is added now (N2). */
 export function noteExpiry(
   kind: NoteKind,
   { now, retentionMs }: { readonly now: EpochMs; readonly retentionMs: DurationMs },
 ): EpochMs {
-  return addMs(now, kind === "held" ? HELD_MS : retentionMs);
+  return addMs(now, LASTING.has(kind) ? HELD_MS : retentionMs);
 }
 
 /** The note as of `expiry`, or null if it is missing or expired (N2). */

@@ -90,6 +90,7 @@ export type NoteKind =
   | "halted"
   | "held"
   | "partitions"
+  | "paused"
   | "quarantined"
   | "tried"
   | "watermark";

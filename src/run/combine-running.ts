@@ -43,6 +43,7 @@ function sumOf(snapshots: readonly ConsumerSnapshot[]): ConsumerSnapshot {
     inFlight: sum(({ inFlight }) => inFlight),
     waiting: sum(({ waiting }) => waiting),
     breaker: breakers.has("open") ? "open" : half,
+    paused: snapshots.find(({ paused }) => paused !== null)?.paused ?? null,
     watermark: earliest(snapshots.map(({ watermark }) => watermark)),
     oldestUnsettledAt: earliest(snapshots.map(({ oldestUnsettledAt }) => oldestUnsettledAt)),
   };

@@ -34,7 +34,7 @@ export function whenFinished(
   queue: Queue,
 ): Promise<string> {
   const limits: Promise<string>[] = [];
-  if (once === true) limits.push(consumer.emptied.then(() => "the queue returned no message"));
+  if (once === true) limits.push(consumer.emptied.then(() => emptiedBy(consumer)));
   if (maxMessages !== undefined) {
     limits.push(consumer.finished.then(() => `${maxMessages} messages were received`));
   }
@@ -42,6 +42,11 @@ export function whenFinished(
     limits.push(untilEmptyTwice(queue, consumer).then(() => "the queue is empty"));
   }
   return limits.length === 0 ? new Promise<never>(() => undefined) : Promise.race(limits);
+}
+
+function emptiedBy(consumer: Consumer): string {
+  const { paused } = consumer.snapshot();
+  return paused === null ? "the queue returned no message" : "the pipeline is paused";
 }
 
 /** SQS reports the depth of a queue with a delay, so one look is not enough. */

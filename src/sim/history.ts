@@ -132,6 +132,8 @@ type Event =
     }
   /** The circuit breaker of a consumer opened, or closed again. */
   | { readonly kind: "breaker"; readonly open: boolean }
+  /** The ledger says from here on that the pipeline is paused, or no longer. */
+  | { readonly kind: "paused" | "resumed" }
   /** A check found that all jobs of a batch are done. */
   | {
       readonly kind: "batch-complete";

@@ -71,6 +71,8 @@ export interface WorldServices {
   readonly endpoints: Readonly<Record<ServiceName, Service>>;
   readonly storeFaults: StoreFaults;
   readonly brokerClock: HostClock;
+  /** Whether the operator pauses the pipeline in this world. */
+  readonly pauses: boolean;
   arnOf(queue: Queue): string;
 }
 
@@ -131,6 +133,7 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     ledgerCaller,
     outboxCaller,
     brokerClock,
+    pauses: mix.timeline.pause > 0,
     outbox: parts.createOutbox({ clock, time: callersTime(scheduler, outboxCaller) }),
     table,
     storeFaults,

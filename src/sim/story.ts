@@ -107,6 +107,8 @@ type OtherKind =
   | "object"
   | "breaker"
   | "batch-complete"
+  | "paused"
+  | "resumed"
   | "process";
 
 function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): string {
@@ -137,6 +139,10 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
       return event.open ? "stops receiving: its breaker opens" : "receives again";
     case "batch-complete":
       return `finds that the batch ${event.batch} is complete`;
+    case "paused":
+      return "pauses the pipeline";
+    case "resumed":
+      return "resumes the pipeline";
     case "process":
       return event.what;
     default:

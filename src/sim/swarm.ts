@@ -128,6 +128,7 @@ const TIMELINE_MAX: Readonly<Record<TimelineFaultKind, number>> = {
   "object-deleted": 6,
   "failed-sync": 3,
   "clock-leap": 5,
+  pause: 4,
 };
 
 /** Maximum probability per call; a world has some thousands of calls. */
@@ -138,6 +139,7 @@ const TIMELINE_PROBABILITY = 0.4;
 const RARE: Readonly<Partial<Record<TimelineFaultKind, number>>> = {
   "queue-purge": 0.08,
   "failed-sync": 0.2,
+  pause: 0.2,
 };
 
 function drawMix(dice: NamedDice): FaultMix {

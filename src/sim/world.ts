@@ -285,6 +285,7 @@ class RunningWorld implements World {
       }
     }
     this.#lateConsumer?.start();
+    operator.resume();
     this.#repaired = this.facts.halts;
     if (this.facts.halts) operator.reopen();
     for (const probe of probes) this.#plans.set(probe.name, probe.plan);

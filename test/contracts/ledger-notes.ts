@@ -162,6 +162,15 @@ export function describeLedgerNotes(binding: StoreBinding<Ledger>): void {
       expect(await ledger.findNote(SCOPE, "held", "a")).toEqual(note("a", { kind: "held" }));
     });
 
+    test("a pause never expires, and is gone once it is removed", async () => {
+      await ledger.addNotes(SCOPE, [note("pipeline", { kind: "paused" })]);
+      clock.advance(days(3_650));
+      await ledger.purge(100);
+      expect(await ledger.findNote(SCOPE, "paused", "pipeline")).toBeDefined();
+      await ledger.removeNotes(SCOPE, "paused", ["pipeline"]);
+      expect(await ledger.findNote(SCOPE, "paused", "pipeline")).toBeUndefined();
+    });
+
     test("an expired note counts as absent, purged or not; an addition extends it", async () => {
       await ledger.addNotes(SCOPE, [note("a"), note("b", { at: epochMs(T0 + 9) }), note("c")]);
       clock.advance(days(20));

@@ -7,12 +7,15 @@ import type { LambdaContext, LambdaHandler } from "../../src/adapters/lambda/lam
 import { type LambdaSettings, lambdaHandler } from "../../src/adapters/lambda/open-lambda.ts";
 import { createCloudQueue, startCloud } from "../../src/api/cloud.ts";
 import { buildEnvelope } from "../../src/core/events/envelope.ts";
+import { durationMs, seconds } from "../../src/core/units.ts";
 import { pipeline } from "../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../src/ingest/spec/handler-errors.ts";
 import type { HandlerContext, MessageInput } from "../../src/ingest/spec/pipeline-spec.ts";
 import type { SinkFunction } from "../../src/ports/sink.ts";
+import { openPipelineControl } from "../../src/run/control/pipeline-control.ts";
 import { devSetup } from "../../src/run/dev/dev-setup.ts";
 import type { MappingOptions } from "../../src/testkit/lambda/event-source-mapping.ts";
+import { sqsEvent } from "../../src/testkit/lambda/sqs-event.ts";
 import { startEventSourceMapping } from "../../src/testkit/lambda/start-event-source-mapping.ts";
 import { sendTestMessage } from "../../src/testkit/test-message.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -90,7 +93,7 @@ async function open(
     cleanUps.push(() => mapping.stop());
     return mapping;
   };
-  return { cloud, spec, handler, queue, deadLetters, send, map, ...numbers };
+  return { cloud, spec, ledger, handler, queue, deadLetters, send, map, ...numbers };
 }
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
@@ -107,6 +110,28 @@ describe("on a standard queue", () => {
     expect(world.handled.filter((n) => n === 3)).toHaveLength(2);
     expect(mapping.invocations.flatMap(({ failedIds }) => failedIds)).toHaveLength(1);
     expect((await world.deadLetters.facts()).visible).toBe(1);
+  });
+
+  test("while the pipeline is paused, all messages are returned and none is handled", async () => {
+    const world = await open();
+    const { spec, ledger, cloud } = world;
+    await world.handler.open(); // Creates the ledger.
+    await using control = await openPipelineControl({ pipeline: spec, ledger });
+    for (const n of upTo(3)) await world.send({ n });
+    await control.pause();
+    const request = { max: 10, waitMs: durationMs(0), visibilityMs: seconds(30) };
+    const batch = await world.queue.receive(request, new AbortController().signal);
+    const arn = "arn:aws:sqs:us-east-1:000000000000:numbers";
+    const answer = await world.handler(sqsEvent(batch, arn), context());
+    const ids = answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+    expect(ids).toEqual(batch.map(({ messageId }) => messageId));
+    expect(ids).toHaveLength(3);
+    expect(world.handled).toEqual([]);
+    await control.resume();
+    const other = lambdaHandler(spec, { endpoint: cloud.endpoint, ledger, logger: QUIET });
+    cleanUps.push(() => other.close());
+    await (await world.map(other)).idle();
+    expect(world.numbers().toSorted()).toEqual(upTo(3));
   });
 
   test("a batch larger than a receive is gathered in its window", async () => {

@@ -399,4 +399,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: ": bytes.length >= 0;",
     checker: "no-effect-under-older-fence",
   },
+  {
+    name: "pause-seen-only-at-start",
+    mistake: "A consumer looks for a pause when it starts, and never again.",
+    file: "src/ingest/running/pause.ts",
+    find: "if (!signal.aborted) await tryLook();",
+    replace: "if (signal.aborted) await tryLook();",
+    checker: "pause-honoured",
+  },
 ];

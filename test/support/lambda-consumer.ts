@@ -65,6 +65,7 @@ export function createLambdaConsumer(
       inFlight: mapping.inFlight,
       waiting: 0,
       breaker: "closed",
+      paused: null,
       watermark: null,
       oldestUnsettledAt: null,
     }),

@@ -12,6 +12,9 @@
 //       opening fails, the next invocation tries again.
 //   L6. A failed message becomes visible after its backoff, if the function may change that. If
 //       not, it waits for the queue's visibility timeout.
+//   L7. While the pipeline is paused, an SQS batch is answered with all its messages, which stay
+//       hidden for PAUSED_MS. Direct events have no queue to wait in and Lambda would drop them
+//       after some attempts, so they are processed in spite of a pause.
 
 import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, durationMs, minutes, seconds } from "../../core/units.ts";
@@ -21,6 +24,7 @@ import {
   type BatchRunnerPorts,
   createBatchRunner,
 } from "../../ingest/running/batch-runner.ts";
+import { createPauseWatch, type PauseWatch } from "../../ingest/running/pause.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { createSettler, type Settlement } from "../../ingest/stages/settle.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -85,6 +89,8 @@ const SETTLE_MS_MIN: DurationMs = durationMs(500);
 const SETTLE_MS_MAX: DurationMs = seconds(5);
 /** The share of the settling time that belongs to outcomes; the rest to visibility changes. */
 const OUTCOME_SHARE = 0.6;
+/** How long messages stay hidden while the pipeline is paused: each return counts as a receive. */
+const PAUSED_MS: DurationMs = minutes(5);
 /** Rounds of attempts at direct events within one invocation (L2). */
 const ROUNDS_MAX = 100;
 
@@ -93,6 +99,7 @@ const NOTHING_FAILED: LambdaResponse = { batchItemFailures: [] };
 
 interface OpenSource extends LambdaSource {
   readonly runner: BatchRunner;
+  readonly pause: PauseWatch;
 }
 
 export function createLambdaHandler(
@@ -110,7 +117,9 @@ export function createLambdaHandler(
     const spec: Pipeline = arn === null ? { ...pipeline, lease: "ledger" } : pipeline;
     const runner = createBatchRunner({ ...ports, queue }, { pipeline: spec, owner, runId });
     await runner.start();
-    return { ...source, runner };
+    const scope = { pipeline: pipeline.name, generation: pipeline.generation };
+    const pause = createPauseWatch({ ...ports, clock }, { scope, queue: queue.name });
+    return { ...source, runner, pause };
   }
 
   function sourceOf(batch: LambdaBatch, functionName: string): Promise<OpenSource> {
@@ -135,7 +144,11 @@ export function createLambdaHandler(
       await runDirect(clock, source, deliveries, budget);
       return undefined;
     }
-    const results = await source.runner.run(deliveries, budget.batch());
+    await withinMs(clock, budget.batch().workMs, source.pause.refresh());
+    const isPaused = source.pause.current() !== null;
+    const results = isPaused
+      ? deliveries.map(returnPaused) // L7
+      : await source.runner.run(deliveries, budget.batch());
     return answer(clock, source, results, budget, options.partialFailures);
   };
   return Object.assign(invoke, {
@@ -146,6 +159,10 @@ export function createLambdaHandler(
       await host.close();
     },
   });
+}
+
+function returnPaused(delivery: Delivery): BatchResult {
+  return { delivery, settlement: { kind: "return", delayMs: PAUSED_MS } };
 }
 
 function remainingOf(context: LambdaContext | undefined): number {
@@ -237,7 +254,7 @@ function incomplete(failed: number, all: number): TidegateError {
 }
 
 /** Resolves when `ended` does, or when the time is up. */
-async function withinMs(clock: Clock, spanMs: DurationMs, ended: Promise<void>): Promise<void> {
+async function withinMs(clock: Clock, spanMs: DurationMs, ended: Promise<unknown>): Promise<void> {
   const waited = new AbortController();
   const timer = clock.sleep(spanMs, waited.signal).catch(() => undefined);
   await Promise.race([ended, timer]);

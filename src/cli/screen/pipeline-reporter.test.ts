@@ -16,7 +16,7 @@ function world(mode: ReportMode) {
     line: (text: string) => void printed.out.push(text),
     note: (text: string) => void printed.err.push(text),
   };
-  const counts = { received: 0, committed: 0, watermark: 1 };
+  const counts = { received: 0, committed: 0, watermark: 1, paused: null };
   const running = {
     name: "p",
     snapshot: () => ({ ...counts }) as unknown as ConsumerSnapshot,

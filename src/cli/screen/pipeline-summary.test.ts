@@ -19,6 +19,7 @@ const snapshot: ConsumerSnapshot = {
   inFlight: 2,
   waiting: 0,
   breaker: "closed",
+  paused: null,
   watermark: epochMs(1_700_000_000_000),
   oldestUnsettledAt: epochMs(1_700_000_060_000),
 };
@@ -30,6 +31,14 @@ const facts = {
   rate: 12.34,
   deadLetters: 4,
 };
+
+test("a paused pipeline says so on the screen and in the line", () => {
+  const paused = { since: epochMs(1_700_000_000_000), by: "ops", reason: "sink migration" };
+  const text = "paused since 2023-11-14T22:13:20.000Z: sink migration";
+  expect(summaryScreen({ ...snapshot, paused }, facts, 300).join("\n")).toContain(text);
+  expect(summaryLine({ ...snapshot, paused })).toContain(text);
+  expect(summaryLine(snapshot)).not.toContain("paused");
+});
 
 test("a wide terminal gets three lines", () => {
   expect(summaryScreen(snapshot, facts, 200)).toEqual([

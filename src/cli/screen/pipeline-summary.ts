@@ -49,6 +49,7 @@ export function summaryScreen(
         ...(snapshot.breaker === "closed"
           ? []
           : [`sink or ledger down, breaker ${snapshot.breaker}`]),
+        ...pauseOf(snapshot),
         `watermark ${timeOf(snapshot.watermark)}`,
       ],
       columns,
@@ -70,6 +71,7 @@ export function summaryLine(snapshot: ConsumerSnapshot): string {
     `in progress ${inFlight}`,
     `waiting ${waiting}`,
     ...(breaker === "closed" ? [] : [`breaker ${breaker}`]),
+    ...pauseOf(snapshot),
   ].join(", ");
 }
 
@@ -77,6 +79,12 @@ export function summaryLine(snapshot: ConsumerSnapshot): string {
 function unusual({ ignored, stale, dropped, held, returned, lost }: ConsumerSnapshot): string[] {
   const counts = { ignored, stale, dropped, "too late": held, returned, "leases lost": lost };
   return Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${name} ${count}`] : []));
+}
+
+function pauseOf({ paused }: ConsumerSnapshot): string[] {
+  if (paused === null) return [];
+  const why = paused.reason === "" ? "" : `: ${paused.reason}`;
+  return [`paused since ${timeOf(paused.since)}${why}`];
 }
 
 /** As many items to a line as fit (S3). */

@@ -9,7 +9,9 @@
 //       limited time, so that their messages are returned before it resolves.
 //   U4. A consumer with `messagesMax` receives that many deliveries and no more. `finished` resolves
 //       when all of them are settled. `emptied` resolves when a receive returns nothing and nothing
-//       is in flight.
+//       is in flight, or when the pipeline is paused and nothing is in flight.
+//   U5. While the pipeline is paused, no receive starts and no record begins. A receive that was
+//       running may still return messages: they are returned to the queue at once (P3 of pause.ts).
 
 import { type DurationMs, durationMs, type EpochMs, msBetween, seconds } from "../../core/units.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
@@ -25,6 +27,7 @@ import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import type { Counts } from "../telemetry/outcome-counts.ts";
 import { type ConsumerParts, type ConsumerPorts, createParts } from "./consumer-parts.ts";
 import { type InFlightDelivery, Stopping, trackDelivery } from "./in-flight-delivery.ts";
+import { createPauseWatch, type Pause, type PauseWatch } from "./pause.ts";
 import { SYNC_MS } from "./watermark-tracker.ts";
 
 export type { ConsumerPorts } from "./consumer-parts.ts";
@@ -53,6 +56,8 @@ export interface ConsumerSnapshot extends Readonly<Counts> {
   readonly waiting: number;
   /** The circuit breaker of sink and ledger; while it is open, nothing is received. */
   readonly breaker: "closed" | "open" | "half-open";
+  /** The operator's pause; null while the pipeline may receive. */
+  readonly paused: Pause | null;
   /** Null until a record has an event time. */
   readonly watermark: EpochMs | null;
   /** When the oldest event was sent that was received and is not settled; null if there is none. */
@@ -69,7 +74,7 @@ export interface Consumer {
   idle(): Promise<void>;
   /** Resolves when `messagesMax` deliveries are settled (U4). */
   readonly finished: Promise<void>;
-  /** Resolves when the queue returned nothing and nothing is in flight (U4). */
+  /** Resolves when the queue returned nothing, or is paused, and nothing is in flight (U4). */
   readonly emptied: Promise<void>;
   snapshot(): ConsumerSnapshot;
 }
@@ -106,6 +111,7 @@ class QueueConsumer implements Consumer {
   readonly #parts: ConsumerParts;
   readonly #settler: Settler;
   readonly #receiver: Receiver;
+  readonly #pause: PauseWatch;
   readonly #inFlight = new Set<InFlightDelivery>();
   readonly #closing = new AbortController();
   readonly #messagesMax: number;
@@ -126,6 +132,12 @@ class QueueConsumer implements Consumer {
     this.#messagesMax = options.messagesMax ?? Number.POSITIVE_INFINITY;
     this.#parts = createParts(guarded, options, () => this.#receiver.wake());
     const { breaker } = this.#parts;
+    const { scope } = this.#parts;
+    this.#pause = createPauseWatch(guarded, {
+      scope,
+      queue: ports.queue.name,
+      onChange: (pause) => this.#pauseChanged(pause),
+    });
     const settler = createSettler(guarded, () => this.#receiver.wake());
     this.#settler = settler;
     const single = options.prefetch === "none";
@@ -135,7 +147,7 @@ class QueueConsumer implements Consumer {
       batchMax: single ? 1 : PREFETCH,
       receivesMax: Math.min(RECEIVES_MAX, Math.ceil(total / PREFETCH)),
       capacity: () => (settler.pending >= SETTLING_MAX ? 0 : capacity - this.#inFlight.size), // U1
-      pausedForMs: () => breaker.pausedForMs(),
+      pausedForMs: () => (this.#pause.current() === null ? breaker.pausedForMs() : null), // U5
       onReceive: () => breaker.onReceive(),
       messagesMax: options.messagesMax,
       onEmpty: (failed) => {
@@ -161,7 +173,9 @@ class QueueConsumer implements Consumer {
 
   async start(): Promise<void> {
     await this.#parts.stages.watermark.restore();
+    await this.#pause.look();
     this.#receiver.start();
+    void this.#pause.keepLooking(this.#closing.signal);
     void this.#report();
     void this.#syncWatermark();
   }
@@ -197,6 +211,7 @@ class QueueConsumer implements Consumer {
       inFlight: pool.running,
       waiting: pool.waiting,
       breaker: breaker.kind(),
+      paused: this.#pause.current(),
       watermark: stages.watermark.value(),
       oldestUnsettledAt: stages.tally.oldestUnsettledAt(),
     };
@@ -209,7 +224,8 @@ class QueueConsumer implements Consumer {
     this.#inFlight.add(inFlight);
     this.#receivedNothing = false;
     stages.tally.received(inFlight);
-    if (this.#draining) this.#settle(inFlight, { kind: "return", delayMs: durationMs(0) });
+    const refuses = this.#draining || this.#pause.current() !== null; // U2, U5
+    if (refuses) this.#settle(inFlight, { kind: "return", delayMs: durationMs(0) });
     else void this.#run(inFlight).then((settlement) => this.#settle(inFlight, settlement));
   }
 
@@ -244,7 +260,14 @@ class QueueConsumer implements Consumer {
   }
 
   #checkEmptied(): void {
-    if (this.#receivedNothing && this.#inFlight.size === 0) this.#emptied.resolve(); // U4
+    const receivesNothing = this.#receivedNothing || this.#pause.current() !== null;
+    if (receivesNothing && this.#inFlight.size === 0) this.#emptied.resolve(); // U4
+  }
+
+  #pauseChanged(pause: Pause | null): void {
+    if (pause === null) this.#receiver.wake();
+    else this.#parts.pool.skipWaiting(); // U5
+    this.#checkEmptied();
   }
 
   #empty(): Promise<void> {

@@ -166,6 +166,12 @@ export const CONSUMER_METRICS = {
     help: "1 while the consumer does not receive because the sink or the ledger is down, otherwise 0.",
     labels: ["queue"],
   },
+  paused: {
+    name: "tidegate_pipeline_paused",
+    kind: "gauge",
+    help: "1 while an operator has paused the pipeline, otherwise 0.",
+    labels: ["queue"],
+  },
   inFlight: {
     name: "tidegate_records_in_flight",
     kind: "gauge",

@@ -19,6 +19,7 @@ import { noEffectUnderOlderFence } from "./no-effect-under-older-fence.ts";
 import { noLoss } from "./no-loss.ts";
 import { noRunAfterCommit } from "./no-run-after-commit.ts";
 import { outageNotCounted } from "./outage-not-counted.ts";
+import { pauseHonoured } from "./pause-honoured.ts";
 import { watermarkMonotone } from "./watermark-monotone.ts";
 import { writeAhead } from "./write-ahead.ts";
 
@@ -36,6 +37,7 @@ export const CHECKERS: readonly Checker[] = [
   attemptsCounted,
   outageNotCounted,
   locksStayLocal,
+  pauseHonoured,
   inputNamesEvent,
   watermarkMonotone,
   batchComplete,

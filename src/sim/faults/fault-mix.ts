@@ -23,6 +23,7 @@ export const TIMELINE_FAULTS = [
   "object-deleted",
   "failed-sync",
   "clock-leap",
+  "pause",
 ] as const;
 
 export type TimelineFaultKind = (typeof TIMELINE_FAULTS)[number];

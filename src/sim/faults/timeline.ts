@@ -29,6 +29,8 @@ const FREEZE_MS_MIN = 200;
 const FREEZE_MS_MAX = 600_000;
 const DOWN_MS_MIN = 500;
 const DOWN_MS_MAX = 300_000;
+const PAUSE_MS_MIN = 1_000;
+const PAUSE_MS_MAX = 1_200_000;
 const SKEW_MS_MAX = 900_000;
 /** More than a day, so that no store may expire anything by it. */
 const LEAP_DAYS_MIN = 2;
@@ -106,6 +108,8 @@ function describe({ id, kind, dice }: DueFault, hosts: WorldHosts): string {
       return "the broker's disk fails to sync a commit";
     case "clock-leap":
       return `the clock of ${clockOf(dice, id, hosts).name} is now off by ${leapDays(dice, id)} days`;
+    case "pause":
+      return `operator pauses the pipeline for ${pauseMs(dice, id)} ms`;
   }
 }
 
@@ -181,6 +185,10 @@ function inject({ id, kind, dice }: DueFault, { services, hosts }: FaultyWorld):
     case "clock-leap":
       clockOf(dice, id, hosts).clock.aheadMs = leapDays(dice, id) * DAY_MS;
       return;
+    case "pause":
+      hosts.operator.pause();
+      scheduler.after(pauseMs(dice, id), hashText(id), () => hosts.operator.resume());
+      return;
   }
 }
 
@@ -246,6 +254,10 @@ function freezeMs(dice: NamedDice, id: string): number {
 
 function downMs(dice: NamedDice, id: string): number {
   return dice.scaled(`${id} ms`, DOWN_MS_MIN, DOWN_MS_MAX);
+}
+
+function pauseMs(dice: NamedDice, id: string): number {
+  return dice.scaled(`${id} ms`, PAUSE_MS_MIN, PAUSE_MS_MAX);
 }
 
 function skewMs(dice: NamedDice, id: string): number {

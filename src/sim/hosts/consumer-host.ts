@@ -137,6 +137,7 @@ export class ConsumerHost {
       service: endpoints.ledger,
       time: topology.ledgerTime,
       caller: services.ledgerCaller,
+      remotePauses: services.pauses,
     };
     const from = services[source];
     const queue = createSimQueue(ports, process, from, work);

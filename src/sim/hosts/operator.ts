@@ -1,4 +1,5 @@
-// Operator: what people do to a running system: redrive dead letters, purge queues and the ledger.
+// Operator: what people do to a running system: redrive dead letters, purge queues and the ledger,
+// pause the pipeline.
 //   O1. A redrive reopens the records first, then moves the messages: in the other order, a message
 //       could be delivered before its record may be tried.
 //   O2. Purging a queue deletes messages on purpose, so the history records them. A purge is exempt
@@ -7,6 +8,8 @@
 import type { Fault } from "../../broker/model/fault.ts";
 import type { PeekedMessage } from "../../broker/model/operations.ts";
 import type { Result } from "../../core/result.ts";
+import { epochMs } from "../../core/units.ts";
+import { endPause, setPause } from "../../ingest/running/pause.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import { namesOfMessage } from "../dead-letter.ts";
@@ -63,6 +66,22 @@ export class Operator {
       if (!purged.ok) return;
       const names = namesOf(this.#services, (await peeking)?.messages ?? []);
       history.add(NAME, { kind: "purged", names }); // O2
+    });
+  }
+
+  /** The history has the instant from which the ledger says so. */
+  pause(): void {
+    void this.#during(async () => {
+      const { ledger, scheduler, history } = this.#services;
+      await setPause(ledger, SCOPE, { since: epochMs(scheduler.now), by: NAME, reason: "" });
+      history.add(NAME, { kind: "paused" });
+    });
+  }
+
+  resume(): void {
+    void this.#during(async () => {
+      this.#services.history.add(NAME, { kind: "resumed" }); // Consumers may see it from now on.
+      await endPause(this.#services.ledger, SCOPE);
     });
   }
 

@@ -4,6 +4,9 @@
 //   L2. A batch may be carried out in part without a response: each record entirely or not at all.
 //   L3. A record that a frozen process has locked is busy: a claim says so, any other call fails.
 //       The other records of the batch are carried out.
+//   L4. Consumers look at the pause every few seconds. If each look were a crash point, worlds would
+//       have hardly anything but crashes. So only one in FAULTY_LOOKS uses the network, and none in
+//       worlds without pauses.
 
 import { TidegateError } from "../../core/errors.ts";
 import { epochMs } from "../../core/units.ts";
@@ -30,7 +33,12 @@ export interface SimLedgerOptions {
   readonly service: Service;
   readonly time: "asked" | "done";
   readonly caller: StoreCaller;
+  /** Whether looks at the pause use the network (L4). Default: false. */
+  readonly remotePauses?: boolean;
 }
+
+/** One look of so many may have a fault (L4). */
+const FAULTY_LOOKS = 16;
 
 const SERVICE_CODE = "TG_LEDGER_UNAVAILABLE";
 
@@ -48,6 +56,7 @@ export function createSimLedger(
     sinkStore: remoteStore(inner, remote),
     ...recordCalls(ports, process, inner, remote),
     ...plainCalls(inner, remote),
+    findNote: createNoteReader(inner, remote, options),
     addNotes: (scope, notes) =>
       remote.plain("addNotes", async () => {
         await inner.addNotes(scope, notes);
@@ -187,6 +196,23 @@ function recordCalls(ports: SimPorts, process: SimProcess, inner: Ledger, { batc
   return calls;
 }
 
+/** L4 */
+function createNoteReader(
+  inner: Ledger,
+  { plain }: RemoteCalls,
+  { remotePauses = false }: SimLedgerOptions,
+): Ledger["findNote"] {
+  let looks = 0;
+  return async (scope, kind, name) => {
+    if (kind !== "paused") return plain("findNote", () => inner.findNote(scope, kind, name));
+    looks += 1;
+    if (remotePauses && looks % FAULTY_LOOKS === 0) {
+      return plain("findPause", () => inner.findNote(scope, kind, name));
+    }
+    return inner.findNote(scope, kind, name);
+  };
+}
+
 /** Staging is a call like others: it may fail before or after its effect. */
 function remoteStore({ sinkStore }: Ledger, { plain }: RemoteCalls): SinkStore | null {
   if (sinkStore === null) return null;
@@ -203,7 +229,6 @@ function plainCalls(inner: Ledger, { plain }: RemoteCalls) {
     | "show"
     | "searchRecords"
     | "showObject"
-    | "findNote"
     | "listNotes"
     | "removeNotes"
     | "stats"
@@ -224,7 +249,6 @@ function plainCalls(inner: Ledger, { plain }: RemoteCalls) {
       plain("searchRecords", () => inner.searchRecords(scope, text, limit)),
     showObject: (scope, bucket, key) =>
       plain("showObject", () => inner.showObject(scope, bucket, key)),
-    findNote: (scope, kind, name) => plain("findNote", () => inner.findNote(scope, kind, name)),
     listNotes: (scope, kind, page) => plain("listNotes", () => inner.listNotes(scope, kind, page)),
     removeNotes: (scope, kind, names) =>
       plain("removeNotes", () => inner.removeNotes(scope, kind, names)),
