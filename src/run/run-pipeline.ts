@@ -27,6 +27,7 @@ import type { LeaseRenewer } from "../ports/lease-renewer.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
 import { createRowReader } from "../readers/row-reader.ts";
 import { createTelemetry } from "../telemetry/create-telemetry.ts";
+import type { OtlpExport } from "../telemetry/otlp-export.ts";
 import { METRICS_CONTENT_TYPE } from "../telemetry/prometheus-text.ts";
 import { loadTracing } from "../telemetry/tracing.ts";
 import type { FilledSettings } from "./config.ts";
@@ -60,6 +61,8 @@ export interface StartOptions {
   readonly onLogLine?: (line: string) => void;
   /** Receives failures that no caller waits for. Default: stderr. */
   readonly onError?: (error: unknown) => void;
+  /** Exports spans and metrics. The caller closes it, after the pipeline. Default: none. */
+  readonly otlp?: OtlpExport | null;
   /** Ends the wait for a queue that does not answer at the start. */
   readonly signal?: AbortSignal;
   /**
@@ -214,10 +217,12 @@ async function openTelemetry(
   { name }: Pipeline,
   { logLevel: level }: FilledSettings,
   runId: string,
-  { onLogLine }: StartOptions,
+  { onLogLine, otlp = null }: StartOptions,
 ) {
   return createTelemetry({
     metrics: [CONSUMER_METRICS],
+    otlp,
+    scope: { "tidegate.pipeline": name },
     clock: systemPorts.clock,
     logs: { level, to: onLogLine ?? 2, fields: { pipeline: name, run_id: runId } },
     tracing: await loadTracing("tidegate"),

@@ -5,8 +5,10 @@
 import { assert } from "../core/assert.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { MetricTable, Telemetry } from "../ports/telemetry.ts";
+import { EXPORT_METRICS } from "./export-metrics.ts";
 import { createJsonLog, type LogOptions } from "./json-log.ts";
 import { createMetricRegistry } from "./metric-registry.ts";
+import type { OtlpExport } from "./otlp-export.ts";
 import { formatMetrics } from "./prometheus-text.ts";
 import { PASSING_ON, type Tracing } from "./tracing.ts";
 
@@ -18,6 +20,10 @@ export interface TelemetryOptions {
   readonly logs?: LogOptions | null;
   /** Made by `loadTracing`. Default: contexts are passed on and nothing is recorded. */
   readonly tracing?: Tracing;
+  /** Made by `openOtlpExport`: exports the metrics, and the spans unless `tracing` is set. */
+  readonly otlp?: OtlpExport | null;
+  /** Attributes of these metrics in the export, such as the pipeline. */
+  readonly scope?: Readonly<Record<string, string>>;
   /** What happens to metrics that no table declares. Default: "warn"; "assert" is for tests. */
   readonly onMisuse?: "warn" | "assert";
 }
@@ -34,7 +40,9 @@ export interface ProcessTelemetry extends Telemetry {
 const WARNINGS_MAX = 100;
 
 export function createTelemetry(options: TelemetryOptions): ProcessTelemetry {
-  const { metrics, clock, logs = {}, tracing = PASSING_ON, onMisuse = "warn" } = options;
+  const { clock, logs = {}, otlp = null, scope = {}, onMisuse = "warn" } = options;
+  const { tracing = otlp?.tracing ?? PASSING_ON } = options;
+  const metrics = otlp === null ? options.metrics : [...options.metrics, EXPORT_METRICS];
   const log = logs === null ? () => {} : createJsonLog(clock, logs);
   const warned = new Set<string>();
   const misuse = (message: string): void => {
@@ -45,6 +53,21 @@ export function createTelemetry(options: TelemetryOptions): ProcessTelemetry {
   };
   const registry = createMetricRegistry(metrics, misuse);
   const refreshers = new Set<() => void>();
+  const families = () => {
+    for (const refresh of refreshers) {
+      try {
+        refresh();
+      } catch (error) {
+        misuse(`cannot read a gauge: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+    return registry.families();
+  };
+  otlp?.collect({
+    scope,
+    families,
+    onLost: (signal, count) => registry.count(EXPORT_METRICS.lost.name, count, { signal }),
+  });
 
   return {
     count: (name, by = 1, labels) => registry.count(name, by, labels),
@@ -52,16 +75,7 @@ export function createTelemetry(options: TelemetryOptions): ProcessTelemetry {
     gauge: registry.gauge,
     log,
     span: tracing.span,
-    metricsText() {
-      for (const refresh of refreshers) {
-        try {
-          refresh();
-        } catch (error) {
-          misuse(`cannot read a gauge: ${error instanceof Error ? error.message : error}`);
-        }
-      }
-      return formatMetrics(registry.families());
-    },
+    metricsText: () => formatMetrics(families()),
     beforeScrape(refresh) {
       refreshers.add(refresh);
       return () => refreshers.delete(refresh);

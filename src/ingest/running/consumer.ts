@@ -11,6 +11,7 @@
 //       when all of them are settled. `emptied` resolves when a receive returns nothing and nothing
 //       is in flight.
 
+import type { TraceContext } from "../../core/events/trace-context.ts";
 import { type DurationMs, durationMs, type EpochMs, msBetween, seconds } from "../../core/units.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import { countHalted } from "../dead-letters/halted-messages.ts";
@@ -147,7 +148,7 @@ class QueueConsumer implements Consumer {
         // Only the pipeline's own queue shows whether its partitions are idle.
         if (ports.lateQueue?.name !== ports.queue.name) this.#parts.stages.watermark.polled(how);
       },
-      take: (delivery, since) => this.#take(delivery, since),
+      take: (delivery, since, { context }) => this.#take(delivery, since, context),
     });
   }
 
@@ -202,15 +203,18 @@ class QueueConsumer implements Consumer {
     };
   }
 
-  #take(delivery: Delivery, leaseSince: EpochMs): void {
+  /** Returns the trace of the delivery, which `#run` has decoded by then. */
+  #take(delivery: Delivery, leaseSince: EpochMs, receive: TraceContext | null) {
     const { clock, renewer } = this.#ports;
-    const inFlight = trackDelivery(renewer, { delivery, leaseSince, receivedAt: clock.now() });
+    const received = { delivery, leaseSince, receivedAt: clock.now(), receive };
+    const inFlight = trackDelivery(renewer, received);
     const { stages } = this.#parts;
     this.#inFlight.add(inFlight);
     this.#receivedNothing = false;
     stages.tally.received(inFlight);
     if (this.#draining) this.#settle(inFlight, { kind: "return", delayMs: durationMs(0) });
     else void this.#run(inFlight).then((settlement) => this.#settle(inFlight, settlement));
+    return inFlight.trace.context;
   }
 
   /** A delivery that cannot be decoded is returned; the queue's redrive policy decides its end. */
@@ -229,7 +233,8 @@ class QueueConsumer implements Consumer {
     const { stages, breaker } = this.#parts;
     inFlight.drop();
     const heldMs = msBetween(inFlight.leaseSince, this.#ports.clock.now());
-    this.#settler.settle(inFlight.delivery, withinGrant(settlement, heldMs));
+    const trace = inFlight.processed ?? inFlight.trace.context;
+    this.#settler.settle(inFlight.delivery, withinGrant(settlement, heldMs), trace);
     stages.tally.settled(inFlight, settlement);
     this.#inFlight.delete(inFlight);
     breaker.onEnd(); // Any settlement ends a probe, so the next one may start.

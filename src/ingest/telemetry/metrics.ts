@@ -178,6 +178,12 @@ export const CONSUMER_METRICS = {
     help: "Requests to SQS, by action.",
     labels: ["action"],
   },
+  s3Requests: {
+    name: "tidegate_s3_requests_total",
+    kind: "counter",
+    help: "Requests to S3 for the objects of records, by action.",
+    labels: ["action"],
+  },
   messagingProcess: {
     name: "messaging.process.duration",
     kind: "histogram",

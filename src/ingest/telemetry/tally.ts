@@ -10,6 +10,8 @@
 //   Y4. Objects outside the pipeline's bucket and prefix are acknowledged and counted, and one per
 //       interval is logged: a misspelt bucket would otherwise empty its queue silently.
 //   Y5. A share of the committed records is logged, evenly: with 0.1, every tenth one.
+//   Y7. The parent of a process span is the span that created the message. It links the receive,
+//       which is its parent if the message has no trace.
 //   Y6. Quarantined rows are counted and logged when they are committed, every time.
 
 import {
@@ -31,6 +33,7 @@ import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS, type StageName } from ".
 import { type Counts, countOutcome, NO_COUNTS } from "./outcome-counts.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 import type { RecordMask } from "./record-mask.ts";
+import { childSpan, messagingAttributes } from "./record-spans.ts";
 
 export interface Tally {
   readonly counts: Readonly<Counts>;
@@ -40,6 +43,8 @@ export interface Tally {
   decoded(inFlight: InFlightDelivery, ignored: readonly string[]): void;
   /** Starts the span of a record. */
   begin(record: WorkRecord, inFlight: InFlightDelivery): Span;
+  /** Starts a span below that of the record. */
+  child(record: WorkRecord, name: "claim" | "commit"): Span;
   /** Records the duration of a stage; the settler measures its own. */
   stage(stage: OwnStage, since: EpochMs): void;
   /** An attempt that started at `since` ran the handler and ended (Y3). */
@@ -160,20 +165,23 @@ class QueueTally implements Tally {
     telemetry.log("warn", message, { ...this.#labels, message_id: messageId });
   }
 
-  begin({ identity }: WorkRecord, { delivery, trace }: InFlightDelivery): Span {
+  begin({ identity }: WorkRecord, { delivery, trace, receive }: InFlightDelivery): Span {
     const { queue } = this.#options;
+    const linked = receive !== null && receive !== trace.context; // Y7
     return this.#ports.telemetry.span(`process ${queue}`, {
       kind: "consumer",
       parent: trace.context,
+      ...(linked && { links: [{ context: receive }] }),
       attributes: {
-        "messaging.operation.name": "process",
-        "messaging.operation.type": "process",
-        "messaging.system": MESSAGING_SYSTEM,
-        "messaging.destination.name": queue,
+        ...messagingAttributes(queue, "process", "process"),
         "messaging.message.id": delivery.messageId,
         "tidegate.idempotency_key": identity,
       },
     });
+  }
+
+  child(record: WorkRecord, name: "claim" | "commit"): Span {
+    return childSpan(this.#ports.telemetry, record, name);
   }
 
   stage(name: OwnStage, since: EpochMs): void {
