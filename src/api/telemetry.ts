@@ -6,7 +6,7 @@ import * as otlp from "../telemetry/otlp-export.ts";
 import { type SystemPorts, withSystemDefaults } from "./system-defaults.ts";
 
 export type { Labels, MetricDefinition, MetricTable, Telemetry } from "../ports/telemetry.ts";
-export type { ProcessTelemetry } from "../telemetry/create-telemetry.ts";
+export type { MetricsPage, ProcessTelemetry } from "../telemetry/create-telemetry.ts";
 export type { LogOptions } from "../telemetry/json-log.ts";
 export type { MetricSource, OtlpExport } from "../telemetry/otlp-export.ts";
 export { METRICS_CONTENT_TYPE } from "../telemetry/prometheus-text.ts";

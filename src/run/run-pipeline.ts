@@ -26,9 +26,8 @@ import { printError } from "../platform/print-error.ts";
 import type { LeaseRenewer } from "../ports/lease-renewer.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
 import { createRowReader } from "../readers/row-reader.ts";
-import { createTelemetry } from "../telemetry/create-telemetry.ts";
+import { createTelemetry, type ProcessTelemetry } from "../telemetry/create-telemetry.ts";
 import type { OtlpExport } from "../telemetry/otlp-export.ts";
-import { METRICS_CONTENT_TYPE } from "../telemetry/prometheus-text.ts";
 import { loadTracing } from "../telemetry/tracing.ts";
 import type { FilledSettings } from "./config.ts";
 import { startLateUpkeep } from "./late/late-upkeep.ts";
@@ -174,12 +173,11 @@ async function closeInTurn(closers: (() => Promise<unknown>)[]): Promise<void> {
 }
 
 function openListener(
-  source: Omit<MetricsSource, "metrics"> & { readonly telemetry: { metricsText(): string } },
+  source: Omit<MetricsSource, "metrics"> & { readonly telemetry: ProcessTelemetry },
   { metricsPort: port, metricsHost: host }: FilledSettings,
 ): Promise<MetricsListener> {
   const { telemetry, ...rest } = source;
-  const metrics = () => ({ text: telemetry.metricsText(), type: METRICS_CONTENT_TYPE });
-  return startMetricsListener({ ...rest, metrics }, { port, host });
+  return startMetricsListener({ ...rest, metrics: telemetry.metricsPage }, { port, host });
 }
 
 /** A stop interrupts a drain that is in progress; after closing, neither has an effect. */

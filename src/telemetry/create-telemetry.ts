@@ -8,8 +8,13 @@ import type { MetricTable, Telemetry } from "../ports/telemetry.ts";
 import { EXPORT_METRICS } from "./export-metrics.ts";
 import { createJsonLog, type LogOptions } from "./json-log.ts";
 import { createMetricRegistry } from "./metric-registry.ts";
+import {
+  formatOpenMetrics,
+  OPENMETRICS_CONTENT_TYPE,
+  prefersOpenMetrics,
+} from "./openmetrics-text.ts";
 import type { OtlpExport } from "./otlp-export.ts";
-import { formatMetrics } from "./prometheus-text.ts";
+import { formatMetrics, METRICS_CONTENT_TYPE } from "./prometheus-text.ts";
 import { PASSING_ON, type Tracing } from "./tracing.ts";
 
 export interface TelemetryOptions {
@@ -28,10 +33,19 @@ export interface TelemetryOptions {
   readonly onMisuse?: "warn" | "assert";
 }
 
+/** An answer to a scrape. */
+export interface MetricsPage {
+  readonly text: string;
+  /** The Content-Type. */
+  readonly type: string;
+}
+
 /** The telemetry of one process, with its page for Prometheus. */
 export interface ProcessTelemetry extends Telemetry {
   /** All metrics as text for /metrics, of the type METRICS_CONTENT_TYPE. */
   metricsText(): string;
+  /** The same in the format that the Accept header of a request asks for, with its type. */
+  metricsPage(accept: string | undefined): MetricsPage;
   /** Calls `refresh` before each scrape, to set gauges; returns a function that stops it. */
   beforeScrape(refresh: () => void): () => void;
 }
@@ -51,7 +65,7 @@ export function createTelemetry(options: TelemetryOptions): ProcessTelemetry {
     warned.add(message);
     log("warn", `metric dropped: ${message}`); // T1
   };
-  const registry = createMetricRegistry(metrics, misuse);
+  const registry = createMetricRegistry(metrics, misuse, () => clock.now());
   const refreshers = new Set<() => void>();
   const families = () => {
     for (const refresh of refreshers) {
@@ -76,6 +90,12 @@ export function createTelemetry(options: TelemetryOptions): ProcessTelemetry {
     log,
     span: tracing.span,
     metricsText: () => formatMetrics(families()),
+    metricsPage(accept) {
+      if (!prefersOpenMetrics(accept)) {
+        return { text: formatMetrics(families()), type: METRICS_CONTENT_TYPE };
+      }
+      return { text: formatOpenMetrics(families()), type: OPENMETRICS_CONTENT_TYPE };
+    },
     beforeScrape(refresh) {
       refreshers.add(refresh);
       return () => refreshers.delete(refresh);

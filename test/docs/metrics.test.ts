@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { CLOUD_METRICS } from "../../src/cloud/cloud-metrics.ts";
 import { CONSUMER_METRICS, STAGES } from "../../src/ingest/telemetry/metrics.ts";
 import type { MetricDefinition, MetricTable } from "../../src/ports/telemetry.ts";
 import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
@@ -13,13 +14,19 @@ const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/metrics.md"), "utf8");
 /** The part of the page below a heading. */
 const below = (heading: string) => page.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
-const TABLES: readonly MetricTable[] = [CONSUMER_METRICS, PRODUCER_METRICS, EXPORT_METRICS];
+const TABLES: readonly MetricTable[] = [
+  CONSUMER_METRICS,
+  PRODUCER_METRICS,
+  CLOUD_METRICS,
+  EXPORT_METRICS,
+];
 const ALL: MetricDefinition[] = TABLES.flatMap((table) => Object.values(table));
 const shown = (name: string) => `\`${name}\``;
 
 test.each<[string, string, MetricTable]>([
   ["consumers", below("Consumers"), CONSUMER_METRICS],
   ["producers", below("Producers"), PRODUCER_METRICS],
+  ["the embedded cloud", below("Embedded cloud"), CLOUD_METRICS],
   ["the export", below("Export"), EXPORT_METRICS],
 ])("the page lists exactly the metrics of %s", (_whose, part, table) => {
   const expected = Object.values(table).map((metric) => [

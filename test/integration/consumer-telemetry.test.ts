@@ -73,6 +73,10 @@ test("the numbers of the contract are on /metrics, and they are right", () => {
     'processing_latency_seconds_count{stage="handle"}': 3,
     'tidegate_oldest_unsettled_event_seconds{queue="work"}': 0,
     'tidegate_records_in_flight{queue="work"}': 0,
+    'tidegate_event_to_applied_seconds_count{queue="work"}': 1,
+    'tidegate_queue_messages{queue="work",state="visible"}': 0,
+    'tidegate_queue_oldest_message_seconds{queue="work"}': 0,
+    'tidegate_event_time_lag_seconds{stream="test"}': 0,
   });
   expect(samples.get('watermark_event_time_seconds{stream="test"}')).toBeGreaterThan(1e9);
   for (const stage of STAGES) {

@@ -121,7 +121,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     machine: true,
   },
   cloud: {
-    imports: [...RECORDS, ...BROKER, "platform", ...EMBEDDED_STORES],
+    imports: [...RECORDS, ...BROKER, "platform", "telemetry", ...EMBEDDED_STORES],
     packages: ["node:fs", "node:path", "node:http", "node:net"],
     machine: true,
   },

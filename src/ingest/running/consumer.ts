@@ -21,6 +21,7 @@ import { grantedDelayMs } from "../policy/retry.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { createReceiver, type Receiver } from "../stages/receive.ts";
 import { createSettler, type Settlement, type Settler } from "../stages/settle.ts";
+import { FlowGauges } from "../telemetry/flow-gauges.ts";
 import { guardTelemetry } from "../telemetry/guard-telemetry.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import type { Counts } from "../telemetry/outcome-counts.ts";
@@ -105,6 +106,7 @@ class QueueConsumer implements Consumer {
   readonly #ports: ConsumerPorts;
   readonly #drainMs: DurationMs;
   readonly #parts: ConsumerParts;
+  readonly #flow: FlowGauges;
   readonly #settler: Settler;
   readonly #receiver: Receiver;
   readonly #inFlight = new Set<InFlightDelivery>();
@@ -121,7 +123,12 @@ class QueueConsumer implements Consumer {
   constructor(ports: ConsumerPorts, options: ConsumerOptions) {
     const { pipeline, drainMs = DRAIN_MS_DEFAULT } = options;
     const { total } = pipeline.concurrency;
-    const guarded = { ...ports, telemetry: guardTelemetry(ports.telemetry) };
+    const { queue } = ports;
+    const named = { queue: queue.name, fifo: queue.fifo, stream: pipeline.name };
+    this.#flow = new FlowGauges({ ...ports, telemetry: guardTelemetry(ports.telemetry) }, named);
+    const { telemetry } = this.#flow;
+    const onCommitted = (eventTime: EpochMs) => this.#flow.committed(eventTime);
+    const guarded = { ...ports, telemetry, onCommitted };
     this.#ports = guarded;
     this.#drainMs = drainMs;
     this.#messagesMax = options.messagesMax ?? Number.POSITIVE_INFINITY;
@@ -144,6 +151,7 @@ class QueueConsumer implements Consumer {
         this.#receivedNothing = !failed;
         this.#checkEmptied();
       },
+      onReceived: (deliveries) => this.#flow.received(deliveries.map(({ sentAt }) => sentAt)),
       onPolled: (how) => {
         // Only the pipeline's own queue shows whether its partitions are idle.
         if (ports.lateQueue?.name !== ports.queue.name) this.#parts.stages.watermark.polled(how);
@@ -293,10 +301,12 @@ class QueueConsumer implements Consumer {
       const age = oldest === null ? 0 : Math.max(0, clock.now() - oldest) / 1_000;
       telemetry.gauge(METRICS.oldestUnsettled.name, age, labels);
       telemetry.gauge(METRICS.inFlight.name, pool.running, labels);
+      this.#flow.report(stages.tally.counts, this.#receivedNothing && this.#inFlight.size === 0);
       const { deadLettered } = stages.tally.counts;
       if (deadLettered !== reportedDeadLetters || clock.monotonic() - depthAt >= DEPTH_MS) {
         reportedDeadLetters = deadLettered;
         depthAt = clock.monotonic();
+        await this.#reportQueue();
         await this.#reportDeadLetters();
         await this.#reportHalted();
       }
@@ -320,8 +330,17 @@ class QueueConsumer implements Consumer {
     telemetry.gauge(METRICS.groupsHalted.name, halted, { queue: queue.name });
   }
 
+  async #reportQueue(): Promise<void> {
+    const { queue, telemetry } = this.#ports;
+    telemetry.count(METRICS.sqsRequests.name, 1, { action: "GetQueueAttributes" });
+    const facts = await queue.facts().catch(() => undefined);
+    if (facts !== undefined) this.#flow.reportQueue(facts);
+  }
+
   async #reportDeadLetters(): Promise<void> {
     const { deadLetters, telemetry } = this.#ports;
+    if (deadLetters !== null)
+      telemetry.count(METRICS.sqsRequests.name, 1, { action: "GetQueueAttributes" });
     const facts = await deadLetters?.facts().catch(() => undefined);
     if (deadLetters === null || facts === undefined) return;
     const depth = facts.visible + facts.hidden + facts.delayed;

@@ -294,6 +294,7 @@ class LedgerFailures implements FailStage {
         "tidegate.dead_letter.class": dossier.error_class,
       },
     });
+    telemetry.count(METRICS.sqsRequests.name, 1, { action: "SendMessageBatch" });
     const sent = await withinSpan(span, () =>
       sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>
         deadLetterOf(inFlight.delivery, dossier, fence, { fifo, messageBytesMax, transportKey }),

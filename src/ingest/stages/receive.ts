@@ -48,6 +48,8 @@ export interface ReceiverOptions {
   readonly onReceive: () => void;
   /** A receive returned no message, or failed. */
   readonly onEmpty: (failed: boolean) => void;
+  /** A receive returned these deliveries, or none. */
+  readonly onReceived?: (deliveries: readonly Delivery[]) => void;
   /** A receive ended; "full" if it returned as many messages as it asked for. */
   readonly onPolled: (how: "drained" | "full" | "failed") => void;
   /** Takes a delivery; returns the trace that it belongs to, which the receive then links (V8). */
@@ -143,6 +145,7 @@ class LongPolls implements Receiver {
       const request = { max, waitMs, visibilityMs };
       const deliveries = await queue.receive(request, this.#stopping.signal);
       received = deliveries.length;
+      this.#options.onReceived?.(deliveries);
       this.#failures = 0;
       this.#plenty = received === max;
       onPolled(this.#plenty ? "full" : "drained");

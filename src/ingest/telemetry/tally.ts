@@ -14,6 +14,7 @@
 //       which is its parent if the message has no trace.
 //   Y6. Quarantined rows are counted and logged when they are committed, every time.
 
+import { parseInstant } from "../../core/encoding/rfc3339.ts";
 import {
   addMs,
   type DurationMs,
@@ -80,6 +81,8 @@ export interface TallyPorts {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly masked: RecordMask;
+  /** Called with the event time of every committed record. */
+  readonly onCommitted?: ((eventTime: EpochMs) => void) | undefined;
 }
 
 export interface TallyOptions {
@@ -205,6 +208,7 @@ class QueueTally implements Tally {
     { since, rows, bad }: CommittedWork,
   ): void {
     const { queue, runId, logCommits } = this.#options;
+    this.#applied(record, inFlight);
     if (bad.length > 0) this.#quarantined(record, inFlight, bad); // Y6
     this.#logDue += logCommits;
     if (this.#logDue < 1) return; // Y5
@@ -218,6 +222,16 @@ class QueueTally implements Tally {
       rows,
       duration_ms: Math.max(0, msBetween(since, clock.now())),
     });
+  }
+
+  /** S3 says when the object was written; for a message, the queue says when it was sent. */
+  #applied({ content, span = null, eventTime }: WorkRecord, { delivery }: InFlightDelivery): void {
+    const { clock, telemetry, onCommitted } = this.#ports;
+    const written = content.kind === "object" ? parseInstant(content.event.event_time) : null;
+    const since = written?.kind === "instant" ? written.epochMs : delivery.sentAt;
+    const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
+    telemetry.record(METRICS.applied.name, seconds, this.#labels, span);
+    onCommitted?.(eventTime);
   }
 
   #quarantined(record: WorkRecord, inFlight: InFlightDelivery, bad: readonly BadRow[]): void {
