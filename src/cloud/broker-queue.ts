@@ -106,7 +106,9 @@ function receiverOf(queue: string, ask: Ask): Receiving {
     async facts() {
       const names = [...QUEUE_FACT_ATTRIBUTES];
       const { attributes } = await ask("getQueueAttributes", { queue, names });
-      return queueFactsOf(attributes);
+      const { queues } = await ask("countQueues", { prefix: queue });
+      const oldestSentAt = queues.find(({ name }) => name === queue)?.oldestSentAt ?? null;
+      return { ...queueFactsOf(attributes), oldestSentAt };
     },
   };
 }

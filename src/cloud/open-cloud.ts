@@ -29,6 +29,7 @@ import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker/broker-store.ts";
 import { createBrokerObjects } from "./broker-objects.ts";
 import { checkCloudOptions, readFaults } from "./check-cloud-options.ts";
+import { createCloudMetrics } from "./cloud-metrics.ts";
 import type { CloudOptions } from "./cloud-options.ts";
 import type { CloudSetup } from "./setup/cloud-setup.ts";
 import { createVirtualClock, type VirtualClock } from "./virtual-clock.ts";
@@ -96,16 +97,18 @@ export async function openUnpreparedCloud(
     engine = await openBroker(store, { clock, onError, replySpace }, options);
     blobs = await openBlobs(options, store, onError);
     const address = { endpoint: NO_ENDPOINT };
+    const metrics = createCloudMetrics(clock);
     const wire = {
       onError,
       virtualClock,
       version: options.version ?? packageVersion(),
+      metrics: metrics.page,
       s3: s3ContextOf(blobs, clock, options),
       get hostFallback() {
         return new URL(address.endpoint).host;
       },
     };
-    const http = createBrokerHttp(engine, wire);
+    const http = metrics.counted(createBrokerHttp(engine, wire));
     const allowsOrigin = createOriginCheck(engine, wire);
     // For callers in this process; HTTP injects faults per request.
     const broker = createFaultyBroker(engine);

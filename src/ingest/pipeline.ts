@@ -21,13 +21,14 @@
 //       arrived later would be refused and would look like a lost lease.
 
 import { unreachable } from "../core/assert.ts";
+import { parseTraceparent } from "../core/events/trace-context.ts";
 import { msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
 import type { Fence } from "../ports/record.ts";
 import { isHeldFailure } from "./late/held-note.ts";
 import { busyDelayMs } from "./policy/retry.ts";
-import type { InFlightDelivery } from "./running/in-flight-delivery.ts";
+import type { DeliveryTrace, InFlightDelivery } from "./running/in-flight-delivery.ts";
 import type { KeyedPool } from "./running/keyed-pool.ts";
 import type { WatermarkTracker } from "./running/watermark-tracker.ts";
 import type { Claim, ClaimOutcome, ClaimStage } from "./stages/claim.ts";
@@ -45,6 +46,7 @@ import {
   settlementOf,
 } from "./stages/outcome.ts";
 import type { Settlement } from "./stages/settle.ts";
+import { thrownType } from "./telemetry/record-spans.ts";
 import type { Tally } from "./telemetry/tally.ts";
 
 export interface Stages {
@@ -81,7 +83,7 @@ export function runDelivery(
   inFlight: InFlightDelivery,
 ): Promise<Settlement> {
   const { records, ignored, trace } = stages.decode(inFlight);
-  inFlight.trace = trace;
+  inFlight.trace = traceOf(trace, inFlight);
   stages.tally.decoded(inFlight, ignored);
   if (records.length === 0) return Promise.resolve(settlementOf([]));
   return new Promise((resolve) => {
@@ -96,7 +98,9 @@ export function runDelivery(
       pool.add(stages.groupOf(record, inFlight), {
         async run() {
           const span = stages.tally.begin(record, inFlight);
-          const outcome = await runRecord(stages, record, inFlight);
+          const traced = span.context === null ? record : { ...record, span: span.context };
+          const outcome = await runRecord(stages, traced, inFlight);
+          inFlight.processed = span.context;
           const errorType = errorTypeOf(outcome);
           span.end(errorType === null ? {} : { errorType });
           finish(record, outcome);
@@ -106,6 +110,27 @@ export function runDelivery(
       });
     }
   });
+}
+
+/** A message without a trace belongs to that of its receive, so that logs and spans agree. */
+function traceOf(own: DeliveryTrace, { receive }: InFlightDelivery): DeliveryTrace {
+  if (own.context !== null || own.traceId !== null || receive === null) return own;
+  return { context: receive, traceId: parseTraceparent(receive.traceparent)?.traceId ?? null };
+}
+
+/** How the span of a claim or a commit ends: an error only if the ledger or the sink failed. */
+function endOf(result: ClaimOutcome | CommitOutcome) {
+  const attributes = { "tidegate.result": result.kind };
+  switch (result.kind) {
+    case "unavailable":
+    case "failed":
+      return { errorType: thrownType(result.error), attributes };
+    case "fenced":
+    case "lost":
+      return { errorType: "lease-lost", attributes };
+    default:
+      return { attributes };
+  }
 }
 
 /** Where claim, handle and commit brought a record: to its outcome, or to the fail stage. */
@@ -139,7 +164,9 @@ async function runTimed(
 ): Promise<RecordOutcome> {
   const { record } = timed;
   const requestedAt = stages.clock.now();
+  const span = stages.tally.child(record, "claim");
   const claimed = await stages.claim.claim(record, inFlight);
+  span.end(endOf(claimed));
   if (claimed.kind !== "unavailable") stages.tally.stage("claim", requestedAt);
   const progress =
     claimed.kind === "claimed"
@@ -214,10 +241,12 @@ async function runClaimed(
     if (handled.kind !== "handled" && handled.kind !== "dropped")
       return afterHandle(handled, claim);
     const handledAt = clock.now();
+    const span = tally.child(record, "commit");
     const prepared = await commit.prepare(record, claim, workOf(handled), inFlight);
     if (prepared.kind === "prepared") stages.claim.stopRenewal(record, claim, inFlight); // P5
     const committed =
       prepared.kind === "prepared" ? await commit.commit(prepared, claim, inFlight) : prepared;
+    span.end(endOf(committed));
     tally.stage("commit", handledAt);
     const progress = afterCommit(stages, committed, claim);
     if (committed.kind === "committed" && handled.kind === "handled") {

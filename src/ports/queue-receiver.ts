@@ -62,6 +62,8 @@ export interface QueueFacts {
   readonly visible: number;
   readonly hidden: number;
   readonly delayed: number;
+  /** When the oldest message was sent; null if there is none, absent if the queue does not say. */
+  readonly oldestSentAt?: EpochMs | null;
 }
 
 export interface QueueReceiver {

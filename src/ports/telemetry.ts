@@ -5,6 +5,7 @@
 //   T3. The caller masks secrets before it passes values; nothing here knows what is secret.
 
 import type { TraceContext } from "../core/events/trace-context.ts";
+import type { EpochMs } from "../core/units.ts";
 
 /** Label names and values of one measurement. */
 export type Labels = Readonly<Record<string, string>>;
@@ -45,20 +46,30 @@ export interface SpanOptions {
   readonly parent?: TraceContext | null;
   readonly links?: readonly { readonly context: TraceContext; readonly attributes?: Labels }[];
   readonly attributes?: Readonly<Record<string, string | number>>;
+  /** Default: now. */
+  readonly startedAt?: EpochMs;
+}
+
+export interface SpanEnd {
+  /** Set if the work of the span failed. */
+  readonly errorType?: string;
+  readonly attributes?: Readonly<Record<string, string | number>>;
 }
 
 export interface Span {
   /** Null without tracing. */
   readonly context: TraceContext | null;
-  end(outcome?: { readonly errorType?: string }): void;
+  /** Links another span, for a context that is known only after the start. */
+  link(context: TraceContext, attributes?: Labels): void;
+  end(outcome?: SpanEnd): void;
 }
 
 /** Receives what a part reports. No method throws or waits. */
 export interface Telemetry {
   /** Adds to a counter. */
   count(name: string, by?: number, labels?: Labels): void;
-  /** Adds one value to a distribution. */
-  record(name: string, value: number, labels?: Labels): void;
+  /** Adds one value to a distribution; `trace` names a span that the value belongs to. */
+  record(name: string, value: number, labels?: Labels, trace?: TraceContext | null): void;
   /** Sets a level. */
   gauge(name: string, value: number, labels?: Labels): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;

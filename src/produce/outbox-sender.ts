@@ -14,8 +14,11 @@ import type { Clock } from "../ports/clock.ts";
 import type { Outbox, OutboxRow, RefusedMark, SentMark } from "../ports/outbox.ts";
 import type { OutgoingMessage, SendOutcome } from "../ports/queue.ts";
 import type { Random } from "../ports/random.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import type { Turn } from "../ports/turn.ts";
 import { type Sendable, selectBatch } from "./batcher.ts";
+import { safeTelemetry } from "./safe-telemetry.ts";
+import { beginSend } from "./send-spans.ts";
 import { BATCHES_IN_FLIGHT_MAX, backoffMs, SEND_ATTEMPTS_MAX, type Target } from "./target.ts";
 
 /** Points at which a test may kill the process. */
@@ -34,6 +37,8 @@ export interface OutboxSenderPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly turn: Turn;
+  /** Receives spans and counts of requests, and log lines. */
+  readonly telemetry?: Telemetry;
 }
 
 export interface OutboxSenderOptions {
@@ -76,7 +81,8 @@ export class OutboxSender {
   #scheduled = false;
 
   constructor(ports: OutboxSenderPorts, options: OutboxSenderOptions = {}) {
-    this.#ports = ports;
+    const telemetry = safeTelemetry(ports.telemetry);
+    this.#ports = { ...ports, ...(telemetry !== undefined && { telemetry }) };
     this.#onPoint = options.onPoint ?? (() => {});
     this.#options = {
       entriesPerGroupMax: options.entriesPerGroupMax ?? 1,
@@ -157,11 +163,17 @@ export class OutboxSender {
     const { target } = this.#ports;
     this.#onPoint("before-send");
     let outcomes: readonly SendOutcome[] | TidegateError;
+    const request = beginSend(
+      this.#ports,
+      target,
+      batch.map(({ row }) => row),
+    );
     try {
       outcomes = await target.sendBatch(batch.map(({ row }) => messageOf(row, target.fifo)));
     } catch (error) {
       outcomes = asTidegateError(error);
     }
+    request?.end(outcomes);
     this.#onPoint("answered");
     const again: PendingSend[] = [];
     const finished: FinishedSend[] = [];

@@ -18,6 +18,7 @@ function traced(ports: ProducerPorts & { readonly telemetry: Telemetry }) {
     spans.push(recorded);
     return {
       context: inner,
+      link() {},
       end: (how) => {
         recorded.ended = how ?? "well";
       },
@@ -99,13 +100,66 @@ describe("with a tracer", () => {
       parent: trace,
       attributes: {
         "messaging.system": "aws_sqs",
-        "messaging.operation.name": "send",
-        "messaging.operation.type": "send",
+        "messaging.operation.name": "create",
+        "messaging.operation.type": "create",
         "messaging.destination.name": "orders.fifo",
       },
     };
-    const expected = { name: "send orders.fifo", options, ended: "well" };
-    expect(spans).toEqual([expected, expected]);
+    const created = { name: "create orders.fifo", options, ended: "well" };
+    const sent = {
+      name: "send orders.fifo",
+      options: {
+        kind: "client",
+        links: [{ context: inner }],
+        attributes: {
+          "messaging.system": "aws_sqs",
+          "messaging.operation.name": "send",
+          "messaging.operation.type": "send",
+          "messaging.destination.name": "orders.fifo",
+          "messaging.batch.message_count": 1,
+        },
+      },
+      ended: {},
+    };
+    expect(spans).toEqual([created, sent, created, sent]);
+  });
+
+  test("events that are sent together share one request, whose span links all of them", async () => {
+    await using world = await createProducerWorld("orders");
+    const { spans, ports } = traced(world.ports);
+    const producer = createProducer(ports);
+    await Promise.all(["a", "b", "c"].map((key) => producer.send(event(key))));
+    const requests = spans.filter(({ name }) => name === "send orders");
+    expect(requests).toHaveLength(1);
+    expect(requests[0]?.options.links).toHaveLength(3);
+    expect(spans.filter(({ name }) => name === "create orders")).toHaveLength(3);
+  });
+
+  test("without createSpans, a message has the context of its event", async () => {
+    await using world = await createProducerWorld();
+    const { spans, ports } = traced(world.ports);
+    await createProducer(ports, { groups, createSpans: false }).send({ ...event("a"), trace });
+    expect(world.calls[0]?.[0]?.attributes).toEqual(trace);
+    expect(spans.map(({ name }) => name)).toEqual(["send orders.fifo"]);
+  });
+
+  test("a request that fails ends its span with the code", async () => {
+    await using world = await createProducerWorld();
+    const { spans, ports } = traced(world.ports);
+    const failing = createProducer(ports, { groups, attemptsMax: 1 });
+    world.interfere = () => Promise.reject(new Error("cut"));
+    await expect(failing.send(event("a"))).rejects.toThrow();
+    expect(spans.at(-1)).toMatchObject({ ended: { errorType: "TG_QUEUE_UNAVAILABLE" } });
+  });
+
+  test("telemetry that throws changes nothing", async () => {
+    await using world = await createProducerWorld();
+    const fail = () => {
+      throw new Error("no telemetry");
+    };
+    const telemetry = { count: fail, record: fail, gauge: fail, log: fail, span: fail };
+    const producer = createProducer({ ...world.ports, telemetry }, { groups });
+    expect(await producer.send(event("b"))).toMatchObject({ kind: "sent" });
   });
 
   test("the span of a rejected event ends with its error code", async () => {

@@ -6,18 +6,17 @@
 //   S3. Memory is bounded: `send` waits while the limits of the options are reached.
 //   S4. Older rows first: pending rows of this producer, or of its previous process, are sent
 //       before newer ones.
-//   S5. A message has the trace context of the span in which it was sent, or else that of the
+//   S5. A message has the trace context of the span that created it, or else that of the
 //       event. Neither is part of the body or the deduplication id.
 
 import { unreachable } from "../core/assert.ts";
 import { utf8ByteLength } from "../core/encoding/text.ts";
 import { TidegateError } from "../core/errors.ts";
-import { readTraceContext } from "../core/events/trace-context.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import { addMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Objects } from "../ports/objects.ts";
 import type { OutboxLease, RegisterResult } from "../ports/outbox.ts";
-import type { Span, Telemetry } from "../ports/telemetry.ts";
+import type { Span } from "../ports/telemetry.ts";
 import { type Backlog, sendBacklog } from "./backlog.ts";
 import { Capacity } from "./capacity.ts";
 import { type ClaimCheckLocation, putPayload } from "./claim-check.ts";
@@ -38,11 +37,12 @@ import {
   type SendContext,
   violation,
 } from "./prepare.ts";
+import { safeTelemetry } from "./safe-telemetry.ts";
+import { createSpan } from "./send-spans.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
 export interface ProducerPorts extends OutboxSenderPorts {
   readonly objects?: Objects;
-  readonly telemetry?: Telemetry;
 }
 
 export interface ProducerOptions extends OutboxSenderOptions {
@@ -61,6 +61,11 @@ export interface ProducerOptions extends OutboxSenderOptions {
   readonly inFlightMax?: number;
   /** Default: 16 MiB. */
   readonly inFlightBytesMax?: number;
+  /**
+   * Whether each event has its own span (S5). Without it, a message has the context of the event,
+   * and only requests are spans. Default: true.
+   */
+  readonly createSpans?: boolean;
 }
 
 /** How `send` ended; anything else is thrown. */
@@ -107,6 +112,7 @@ class OutboxProducer implements Producer {
   readonly #capacity: Capacity;
   readonly #lease: OutboxLease;
   readonly #purge: OutboxPurge;
+  readonly #creates: boolean;
   #intake: Item[] = [];
   #working: Promise<void> | null = null;
   #behind = true; // There may be rows of a previous process (S4).
@@ -117,11 +123,13 @@ class OutboxProducer implements Producer {
   #bornAt: EpochMs | null;
 
   constructor(ports: ProducerPorts, options: ProducerOptions) {
-    this.#ports = ports;
+    const telemetry = safeTelemetry(ports.telemetry);
+    this.#ports = { ...ports, ...(telemetry !== undefined && { telemetry }) };
     this.#options = options;
     this.#bornAt = ports.clock.now();
     this.#sender = new OutboxSender(ports, options);
     this.#purge = new OutboxPurge(ports);
+    this.#creates = options.createSpans ?? true;
     this.#capacity = new Capacity({
       countMax: options.inFlightMax ?? IN_FLIGHT_MAX_DEFAULT,
       bytesMax: options.inFlightBytesMax ?? IN_FLIGHT_BYTES_MAX_DEFAULT,
@@ -131,7 +139,8 @@ class OutboxProducer implements Producer {
 
   async send(event: EventInput | OwnMessage, context: SendContext = {}): Promise<SendResult> {
     if (this.#closed) throw new TidegateError("TG_CLOSED", "the producer is closed");
-    const span = this.#span(event, context);
+    const { target, telemetry } = this.#ports;
+    const span = this.#creates ? createSpan(telemetry, target, event, context) : undefined;
     try {
       const result = await this.#sendWithin(span, event, context);
       span?.end();
@@ -168,21 +177,6 @@ class OutboxProducer implements Producer {
     } finally {
       this.#capacity.leave(heldBytes);
     }
-  }
-
-  #span(event: EventInput | OwnMessage, context: SendContext): Span | undefined {
-    const { target, telemetry } = this.#ports;
-    const operation = target.kind === "topic" ? "publish" : "send";
-    return telemetry?.span(`${operation} ${target.name}`, {
-      kind: "producer",
-      parent: readTraceContext(context.traceparent, context.tracestate) ?? event?.trace ?? null,
-      attributes: {
-        "messaging.system": target.kind === "topic" ? "aws.sns" : "aws_sqs",
-        "messaging.operation.name": operation,
-        "messaging.operation.type": "send",
-        "messaging.destination.name": target.name,
-      },
-    });
   }
 
   async close(): Promise<void> {

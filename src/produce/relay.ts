@@ -7,16 +7,12 @@
 import type { DurationMs } from "../core/units.ts";
 import { seconds } from "../core/units.ts";
 import type { OutboxLease } from "../ports/outbox.ts";
-import type { Telemetry } from "../ports/telemetry.ts";
 import { sendBacklog } from "./backlog.ts";
 import { OutboxPurge } from "./outbox-purge.ts";
 import { OutboxSender, type OutboxSenderOptions, type OutboxSenderPorts } from "./outbox-sender.ts";
 import { SEND_LEASE_MS } from "./target.ts";
 
-export interface RelayPorts extends OutboxSenderPorts {
-  /** Receives log lines of failed purges. */
-  readonly telemetry?: Telemetry;
-}
+export interface RelayPorts extends OutboxSenderPorts {}
 
 export interface RelayOptions extends OutboxSenderOptions {
   /** Names this relay in the outbox, as `owner` names a producer. Default: random. */

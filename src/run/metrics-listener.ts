@@ -6,7 +6,8 @@
 
 import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
-import type { HttpReply } from "../ports/http.ts";
+import type { HttpHead, HttpReply } from "../ports/http.ts";
+import type { MetricsPage } from "../telemetry/create-telemetry.ts";
 
 export interface MetricsAddress {
   readonly port: number;
@@ -15,8 +16,8 @@ export interface MetricsAddress {
 }
 
 export interface MetricsSource {
-  /** Prometheus text and its content type. */
-  readonly metrics: () => { readonly text: string; readonly type: string };
+  /** The metrics in the format that the Accept header asks for, and its content type. */
+  readonly metrics: (accept: string | undefined) => MetricsPage;
   readonly health: () => { readonly ok: boolean; readonly facts: object };
   readonly onError: (error: unknown) => void;
 }
@@ -31,10 +32,10 @@ export async function startMetricsListener(
   source: MetricsSource,
   { port, host = "127.0.0.1" }: MetricsAddress,
 ): Promise<MetricsListener> {
-  const answer = ({ method, path }: { method: string; path: string }): HttpReply => {
+  const answer = ({ method, path, headers }: HttpHead): HttpReply => {
     if (method !== "GET" && method !== "HEAD") return reply(405, "text/plain", "GET only\n");
     if (path === "/metrics") {
-      const { text, type } = source.metrics();
+      const { text, type } = source.metrics(headers.accept);
       return reply(200, type, text);
     }
     if (path !== "/health") return reply(404, "text/plain", "not found: use /metrics or /health\n");

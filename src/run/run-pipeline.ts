@@ -26,8 +26,8 @@ import { printError } from "../platform/print-error.ts";
 import type { LeaseRenewer } from "../ports/lease-renewer.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
 import { createRowReader } from "../readers/row-reader.ts";
-import { createTelemetry } from "../telemetry/create-telemetry.ts";
-import { METRICS_CONTENT_TYPE } from "../telemetry/prometheus-text.ts";
+import { createTelemetry, type ProcessTelemetry } from "../telemetry/create-telemetry.ts";
+import type { OtlpExport } from "../telemetry/otlp-export.ts";
 import { loadTracing } from "../telemetry/tracing.ts";
 import type { FilledSettings } from "./config.ts";
 import { startLateUpkeep } from "./late/late-upkeep.ts";
@@ -60,6 +60,8 @@ export interface StartOptions {
   readonly onLogLine?: (line: string) => void;
   /** Receives failures that no caller waits for. Default: stderr. */
   readonly onError?: (error: unknown) => void;
+  /** Exports spans and metrics. The caller closes it, after the pipeline. Default: none. */
+  readonly otlp?: OtlpExport | null;
   /** Ends the wait for a queue that does not answer at the start. */
   readonly signal?: AbortSignal;
   /**
@@ -171,12 +173,11 @@ async function closeInTurn(closers: (() => Promise<unknown>)[]): Promise<void> {
 }
 
 function openListener(
-  source: Omit<MetricsSource, "metrics"> & { readonly telemetry: { metricsText(): string } },
+  source: Omit<MetricsSource, "metrics"> & { readonly telemetry: ProcessTelemetry },
   { metricsPort: port, metricsHost: host }: FilledSettings,
 ): Promise<MetricsListener> {
   const { telemetry, ...rest } = source;
-  const metrics = () => ({ text: telemetry.metricsText(), type: METRICS_CONTENT_TYPE });
-  return startMetricsListener({ ...rest, metrics }, { port, host });
+  return startMetricsListener({ ...rest, metrics: telemetry.metricsPage }, { port, host });
 }
 
 /** A stop interrupts a drain that is in progress; after closing, neither has an effect. */
@@ -214,10 +215,12 @@ async function openTelemetry(
   { name }: Pipeline,
   { logLevel: level }: FilledSettings,
   runId: string,
-  { onLogLine }: StartOptions,
+  { onLogLine, otlp = null }: StartOptions,
 ) {
   return createTelemetry({
     metrics: [CONSUMER_METRICS],
+    otlp,
+    scope: { "tidegate.pipeline": name },
     clock: systemPorts.clock,
     logs: { level, to: onLogLine ?? 2, fields: { pipeline: name, run_id: runId } },
     tracing: await loadTracing("tidegate"),

@@ -1,18 +1,21 @@
 // Metric registry: the metric values of one process, by metric and labels.
 //   R1. It stores only metrics that a table declares, with exactly the declared labels and finite
 //       values. Everything else is a caller's mistake: reported to `misuse`, and dropped.
-//   R2. Updating an existing series allocates nothing: it is found by walking from label to label,
+//   R2. Updating an existing series without a trace allocates nothing: it is found by walking from label to label,
 //       without building a key.
 //   R3. Memory is bounded: a metric has at most SERIES_MAX series. Later ones share one series
 //       whose labels are all "other".
 
 import { assert } from "../core/assert.ts";
+import { parseTraceparent, type TraceContext } from "../core/events/trace-context.ts";
+import type { EpochMs } from "../core/units.ts";
 import type { Labels, MetricDefinition, MetricTable } from "../ports/telemetry.ts";
 
 /** Series per metric (R3). */
 export const SERIES_MAX = 1_000;
 const OVERFLOW = "other";
 const NO_LABELS: Labels = {};
+const NEVER = 0 as EpochMs;
 
 /** The values of one metric under one set of label values. */
 export interface Series {
@@ -24,6 +27,16 @@ export interface Series {
   readonly bounds: readonly number[];
   /** Observations per bucket, the one up to infinity last. */
   readonly buckets: number[];
+  /** The newest traced value of each bucket; absent until there is one. */
+  exemplars?: (Exemplar | undefined)[];
+}
+
+/** A value and the span that it belongs to. */
+export interface Exemplar {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly value: number;
+  readonly at: EpochMs;
 }
 
 export interface MetricFamily {
@@ -33,7 +46,7 @@ export interface MetricFamily {
 
 export interface MetricRegistry {
   count(name: string, by: number, labels?: Labels): void;
-  record(name: string, value: number, labels?: Labels): void;
+  record(name: string, value: number, labels?: Labels, trace?: TraceContext | null): void;
   gauge(name: string, value: number, labels?: Labels): void;
   /** In the order of the tables; series in the order of their first update. */
   families(): readonly MetricFamily[];
@@ -50,6 +63,7 @@ interface Family extends MetricFamily {
 export function createMetricRegistry(
   tables: readonly MetricTable[],
   misuse: (message: string) => void,
+  now: () => EpochMs = () => NEVER,
 ): MetricRegistry {
   const families = new Map<string, Family>();
   for (const definition of tables.flatMap((table) => Object.values(table))) {
@@ -82,7 +96,7 @@ export function createMetricRegistry(
       const series = seriesOf(name, "counter", by, labels);
       if (series !== undefined) series.value += by;
     },
-    record(name, value, labels = NO_LABELS) {
+    record(name, value, labels = NO_LABELS, trace = null) {
       const series = seriesOf(name, "histogram", value, labels);
       if (series === undefined) return;
       series.value += value;
@@ -90,6 +104,7 @@ export function createMetricRegistry(
       let at = 0;
       while (at < bounds.length && value > (bounds[at] as number)) at++;
       series.buckets[at] = (series.buckets[at] ?? 0) + 1;
+      if (trace !== null) keepExemplar(series, at, value, trace, now());
     },
     gauge(name, value, labels = NO_LABELS) {
       const series = seriesOf(name, "gauge", value, labels);
@@ -97,6 +112,21 @@ export function createMetricRegistry(
     },
     families: () => [...families.values()],
   };
+}
+
+/** Only sampled traces can be looked up. */
+function keepExemplar(
+  series: Series,
+  bucket: number,
+  value: number,
+  trace: TraceContext,
+  at: EpochMs,
+): void {
+  const parent = parseTraceparent(trace.traceparent);
+  if (parent === null || (parent.flags & 1) === 0) return;
+  const { traceId, spanId } = parent;
+  series.exemplars ??= [];
+  series.exemplars[bucket] = { traceId, spanId, value, at };
 }
 
 /** A metric without labels has its one series from the start, at zero. */

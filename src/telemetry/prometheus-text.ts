@@ -37,7 +37,8 @@ function formatFamily({ definition, series }: MetricFamily): string {
   return text;
 }
 
-function typeOf({ kind }: MetricDefinition, name: string): string {
+/** The type of a metric in the text (P4). */
+export function typeOf({ kind }: MetricDefinition, name: string): string {
   return kind === "gauge" && /_(count|sum|bucket|total)$/.test(name) ? "untyped" : kind; // P4
 }
 
@@ -56,7 +57,8 @@ function formatHistogram(name: string, definition: MetricDefinition, series: Ser
   );
 }
 
-function labelsOf({ labels }: MetricDefinition, { labelValues }: Series): string[] {
+/** The labels of a series, each as `name="value"` (P3). */
+export function labelsOf({ labels }: MetricDefinition, { labelValues }: Series): string[] {
   return labels.flatMap((label, at) => {
     const value = labelValues[at] ?? "";
     return value === "" ? [] : [`${label}="${escapeLabel(value)}"`]; // P3

@@ -6,7 +6,7 @@
 
 import type { TraceContext } from "../core/events/trace-context.ts";
 import { parseTraceparent, readTraceContext } from "../core/events/trace-context.ts";
-import type { Span, SpanOptions } from "../ports/telemetry.ts";
+import type { Labels, Span, SpanEnd, SpanOptions } from "../ports/telemetry.ts";
 
 type OpenTelemetry = typeof import("@opentelemetry/api");
 type SpanContext = import("@opentelemetry/api").SpanContext;
@@ -21,7 +21,7 @@ export interface Tracing {
 
 /** Spans that record nothing and pass on their parent's context (G1). */
 export const PASSING_ON: Tracing = {
-  span: (_name, { parent = null }) => ({ context: parent, end() {} }),
+  span: (_name, { parent = null }) => ({ context: parent, link() {}, end() {} }),
 };
 
 /**
@@ -45,7 +45,11 @@ function createTracing(api: OpenTelemetry, scope: string, version: string | unde
       const parent = options.parent ?? null;
       try {
         const span = startSpan(api, tracer, name, options);
-        return { context: contextOf(api, span) ?? parent, end: (how) => endSpan(api, span, how) };
+        return {
+          context: contextOf(api, span) ?? parent,
+          link: (context, attributes) => linkSpan(api, span, context, attributes),
+          end: (how) => endSpan(api, span, how),
+        };
       } catch {
         return PASSING_ON.span(name, options); // G2
       }
@@ -57,7 +61,7 @@ function startSpan(
   api: OpenTelemetry,
   tracer: Tracer,
   name: string,
-  { kind, parent, links, attributes }: SpanOptions,
+  { kind, parent, links, attributes, startedAt }: SpanOptions,
 ): RecordedSpan {
   const from = parent == null ? null : spanContextOf(api, parent);
   const context =
@@ -74,12 +78,28 @@ function startSpan(
       return linked === null ? [] : [{ context: linked, attributes: { ...link.attributes } }];
     }),
     attributes: { ...attributes },
+    ...(startedAt !== undefined && { startTime: startedAt }),
   };
   return tracer.startSpan(name, options, context);
 }
 
-function endSpan(api: OpenTelemetry, span: RecordedSpan, how: { errorType?: string } = {}): void {
+function linkSpan(
+  api: OpenTelemetry,
+  span: RecordedSpan,
+  to: TraceContext,
+  attributes: Labels = {},
+): void {
   try {
+    const context = spanContextOf(api, to);
+    if (context !== null) span.addLink({ context, attributes: { ...attributes } });
+  } catch {
+    // G2: the span stays without this link.
+  }
+}
+
+function endSpan(api: OpenTelemetry, span: RecordedSpan, how: SpanEnd = {}): void {
+  try {
+    if (how.attributes !== undefined) span.setAttributes({ ...how.attributes });
     if (how.errorType !== undefined) {
       span.setAttribute("error.type", how.errorType);
       span.setStatus({ code: api.SpanStatusCode.ERROR, message: how.errorType });

@@ -1,25 +1,33 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { CLOUD_METRICS } from "../../src/cloud/cloud-metrics.ts";
 import { CONSUMER_METRICS, STAGES } from "../../src/ingest/telemetry/metrics.ts";
 import type { MetricDefinition, MetricTable } from "../../src/ports/telemetry.ts";
 import { PRODUCER_METRICS } from "../../src/produce/metrics.ts";
+import { EXPORT_METRICS } from "../../src/telemetry/export-metrics.ts";
 import { SERIES_MAX } from "../../src/telemetry/metric-registry.ts";
 import { prometheusName } from "../../src/telemetry/prometheus-text.ts";
 import { rowsOf } from "../support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/metrics.md"), "utf8");
-const [consumers = "", producers = ""] = page.split("## Producers");
-const ALL: MetricDefinition[] = [
-  ...Object.values(CONSUMER_METRICS),
-  ...Object.values(PRODUCER_METRICS),
+/** The part of the page below a heading. */
+const below = (heading: string) => page.split(`## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
+const TABLES: readonly MetricTable[] = [
+  CONSUMER_METRICS,
+  PRODUCER_METRICS,
+  CLOUD_METRICS,
+  EXPORT_METRICS,
 ];
+const ALL: MetricDefinition[] = TABLES.flatMap((table) => Object.values(table));
 const shown = (name: string) => `\`${name}\``;
 
 test.each<[string, string, MetricTable]>([
-  ["consumers", consumers, CONSUMER_METRICS],
-  ["producers", producers, PRODUCER_METRICS],
+  ["consumers", below("Consumers"), CONSUMER_METRICS],
+  ["producers", below("Producers"), PRODUCER_METRICS],
+  ["the embedded cloud", below("Embedded cloud"), CLOUD_METRICS],
+  ["the export", below("Export"), EXPORT_METRICS],
 ])("the page lists exactly the metrics of %s", (_whose, part, table) => {
   const expected = Object.values(table).map((metric) => [
     shown(prometheusName(metric)),

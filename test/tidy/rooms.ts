@@ -74,7 +74,21 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "sinks/objects": { imports: RECORDS, packages: [] },
   // Rules and parsers of the doctor; run/doctor reads files and queues for it.
   doctor: { imports: SEAMS, packages: ["acorn", "node:module"] },
-  telemetry: { imports: RECORDS, packages: ["pino", "@opentelemetry/api"], machine: true },
+  telemetry: {
+    imports: RECORDS,
+    packages: [
+      "pino",
+      "node:http",
+      "node:https",
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-metrics-otlp-http",
+      "@opentelemetry/exporter-trace-otlp-http",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-metrics",
+      "@opentelemetry/sdk-trace-base",
+    ],
+    machine: true,
+  },
   // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library.
   run: { imports: ["*"], packages: ["*"], machine: true },
   // One file per subpath of the package, with the system's clock and random numbers as defaults.
@@ -107,7 +121,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     machine: true,
   },
   cloud: {
-    imports: [...RECORDS, ...BROKER, "platform", ...EMBEDDED_STORES],
+    imports: [...RECORDS, ...BROKER, "platform", "telemetry", ...EMBEDDED_STORES],
     packages: ["node:fs", "node:path", "node:http", "node:net"],
     machine: true,
   },

@@ -7,6 +7,7 @@ import { systemClock } from "../../platform/system-clock.ts";
 import type { Feed } from "../../run/dev/feed.ts";
 import type { RunningDev } from "../../run/dev/start-dev.ts";
 import { command, EXIT_OK, type Flags, text, toggle, UsageError } from "../command.ts";
+import { openExport } from "../open-export.ts";
 import { runUntilStopped } from "../run-until-stopped.ts";
 import { describeFailure } from "../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../screen/pipeline-reporter.ts";
@@ -49,7 +50,8 @@ export const dev = command({
     const reporter = createReporter(out, flags.json ? "json" : out.terminal ? "live" : "plain");
     const { onLogLine } = reporter;
     const onError = (error: unknown) => reporter.event("trouble", describeFailure(error));
-    const options = { onError, faults, file, ...(onLogLine !== undefined && { onLogLine }) };
+    const otlp = await openExport((text) => reporter.event("finding", text));
+    const options = { onError, faults, file, otlp, ...(onLogLine !== undefined && { onLogLine }) };
     let running: RunningDev | null = null;
     try {
       running = await startDev(pipeline, settingsFrom("dev", flags), options);
@@ -63,6 +65,7 @@ export const dev = command({
       await runUntilStopped(running, reporter, stopped.finally(sources.close), drainMs);
     } finally {
       await running?.stop();
+      await otlp?.close();
       reporter.close();
     }
     return EXIT_OK;

@@ -17,6 +17,7 @@ import {
   toggle,
   wholeNumber,
 } from "../command.ts";
+import { openExport } from "../open-export.ts";
 import { runUntilStopped } from "../run-until-stopped.ts";
 import { describeFailure } from "../screen/output.ts";
 import { createReporter } from "../screen/pipeline-reporter.ts";
@@ -71,7 +72,8 @@ export const dispatch = command({
     const tasks = createTaskPipeline(ports, limited, { whenStopping: "leave" }); // D2
     const settings = settingsFrom("run", values);
     const host = { prefetch: "none" } as const; // D1
-    const running = await startOnAws(tasks.pipeline, settings, { onError }, host);
+    const otlp = await openExport((text) => reporter.event("finding", text));
+    const running = await startOnAws(tasks.pipeline, settings, { onError, otlp }, host);
     try {
       const { name, queueName: queue, metricsOrigin: metrics, findings } = running;
       const text = `tidegate starts tasks of ${name} for the queue ${queue} (metrics at ${metrics}/metrics)`;
@@ -81,6 +83,7 @@ export const dispatch = command({
       await runUntilStopped(running, reporter, stopped, running.settings.drainMs);
     } finally {
       await running.stop();
+      await otlp?.close();
       await tasks.idle();
       reporter.close();
     }

@@ -7,6 +7,7 @@ import { boundHeap } from "../../platform/bound-heap.ts";
 import type { RunSettings } from "../../run/config.ts";
 import type { RunningPipeline, StartOptions } from "../../run/run-pipeline.ts";
 import { command, EXIT_OK, type Flags, toggle, UsageError } from "../command.ts";
+import { openExport } from "../open-export.ts";
 import { runUntilStopped } from "../run-until-stopped.ts";
 import { describeFailure } from "../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../screen/pipeline-reporter.ts";
@@ -46,7 +47,8 @@ export const run = command({
     const stopping = new AbortController();
     const { signal } = stopping;
     void stopped.then(() => stopping.abort());
-    const options = { onError, signal, ...(onLogLine !== undefined && { onLogLine }) };
+    const otlp = await openExport((text) => reporter.event("finding", text));
+    const options = { onError, otlp, signal, ...(onLogLine !== undefined && { onLogLine }) };
     const running: RunningPipeline[] = [];
     try {
       for (const [at, pipeline] of pipelines.entries()) {
@@ -63,6 +65,7 @@ export const run = command({
       throw error;
     } finally {
       await Promise.all(running.map((each) => each.stop()));
+      await otlp?.close();
       reporter.close();
     }
     return EXIT_OK;

@@ -56,6 +56,8 @@ function asInFlight(delivery: Delivery, clock: Clock): InFlightDelivery {
     receivedAt,
     leaseSince: receivedAt,
     trace: { context: null, traceId: null },
+    receive: null,
+    processed: null,
     signal: new AbortController().signal,
     alive: () => true,
     abort: () => undefined,

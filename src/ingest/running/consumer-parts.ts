@@ -1,7 +1,7 @@
 // Consumer parts: creates the stages of a pipeline and the pool, for a consumer or a batch runner.
 
 import { createMask } from "../../core/encoding/mask.ts";
-import { addMs, type DurationMs, durationMs, hours } from "../../core/units.ts";
+import { addMs, type DurationMs, durationMs, type EpochMs, hours } from "../../core/units.ts";
 import type { CallLimit } from "../../ports/call-limit.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
@@ -54,6 +54,8 @@ export interface ConsumerPorts {
   readonly sink: Sink | null;
   readonly renewer: LeaseRenewer;
   readonly telemetry: Telemetry;
+  /** Called with the event time of every committed record. */
+  readonly onCommitted?: (eventTime: EpochMs) => void;
 }
 
 /** What the stages need; of the queue, its name and its kind only. */

@@ -12,7 +12,7 @@ test("every message is handled once and acknowledged after its commit", async ()
   for (let at = 0; at < 25; at += 1) await world.send(`k${at}`);
   const consumer = world.consumer();
   await consumer.start();
-  await world.pass(1_000);
+  await world.pass(2_000);
   expect(handled.toSorted()).toEqual(Array.from({ length: 25 }, (_, at) => `k${at}`).toSorted());
   expect(await world.depth()).toBe(0);
   expect(consumer.snapshot()).toMatchObject({ received: 25, committed: 25, inFlight: 0 });

@@ -13,6 +13,7 @@
 //   U5. While the pipeline is paused, no receive starts and no record begins. A receive that was
 //       running may still return messages: they are returned to the queue at once (P3 of pause.ts).
 
+import type { TraceContext } from "../../core/events/trace-context.ts";
 import { type DurationMs, durationMs, type EpochMs, msBetween, seconds } from "../../core/units.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import { countHalted } from "../dead-letters/halted-messages.ts";
@@ -22,6 +23,7 @@ import { grantedDelayMs } from "../policy/retry.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { createReceiver, type Receiver } from "../stages/receive.ts";
 import { createSettler, type Settlement, type Settler } from "../stages/settle.ts";
+import { FlowGauges } from "../telemetry/flow-gauges.ts";
 import { guardTelemetry } from "../telemetry/guard-telemetry.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import type { Counts } from "../telemetry/outcome-counts.ts";
@@ -109,6 +111,7 @@ class QueueConsumer implements Consumer {
   readonly #ports: ConsumerPorts;
   readonly #drainMs: DurationMs;
   readonly #parts: ConsumerParts;
+  readonly #flow: FlowGauges;
   readonly #settler: Settler;
   readonly #receiver: Receiver;
   readonly #pause: PauseWatch;
@@ -126,7 +129,12 @@ class QueueConsumer implements Consumer {
   constructor(ports: ConsumerPorts, options: ConsumerOptions) {
     const { pipeline, drainMs = DRAIN_MS_DEFAULT } = options;
     const { total } = pipeline.concurrency;
-    const guarded = { ...ports, telemetry: guardTelemetry(ports.telemetry) };
+    const { queue } = ports;
+    const named = { queue: queue.name, fifo: queue.fifo, stream: pipeline.name };
+    this.#flow = new FlowGauges({ ...ports, telemetry: guardTelemetry(ports.telemetry) }, named);
+    const { telemetry } = this.#flow;
+    const onCommitted = (eventTime: EpochMs) => this.#flow.committed(eventTime);
+    const guarded = { ...ports, telemetry, onCommitted };
     this.#ports = guarded;
     this.#drainMs = drainMs;
     this.#messagesMax = options.messagesMax ?? Number.POSITIVE_INFINITY;
@@ -155,11 +163,12 @@ class QueueConsumer implements Consumer {
         this.#receivedNothing = !failed;
         this.#checkEmptied();
       },
+      onReceived: (deliveries) => this.#flow.received(deliveries.map(({ sentAt }) => sentAt)),
       onPolled: (how) => {
         // Only the pipeline's own queue shows whether its partitions are idle.
         if (ports.lateQueue?.name !== ports.queue.name) this.#parts.stages.watermark.polled(how);
       },
-      take: (delivery, since) => this.#take(delivery, since),
+      take: (delivery, since, { context }) => this.#take(delivery, since, context),
     });
   }
 
@@ -217,9 +226,11 @@ class QueueConsumer implements Consumer {
     };
   }
 
-  #take(delivery: Delivery, leaseSince: EpochMs): void {
+  /** Returns the trace of the delivery, which `#run` has decoded by then. */
+  #take(delivery: Delivery, leaseSince: EpochMs, receive: TraceContext | null) {
     const { clock, renewer } = this.#ports;
-    const inFlight = trackDelivery(renewer, { delivery, leaseSince, receivedAt: clock.now() });
+    const received = { delivery, leaseSince, receivedAt: clock.now(), receive };
+    const inFlight = trackDelivery(renewer, received);
     const { stages } = this.#parts;
     this.#inFlight.add(inFlight);
     this.#receivedNothing = false;
@@ -227,6 +238,7 @@ class QueueConsumer implements Consumer {
     const refuses = this.#draining || this.#pause.current() !== null; // U2, U5
     if (refuses) this.#settle(inFlight, { kind: "return", delayMs: durationMs(0) });
     else void this.#run(inFlight).then((settlement) => this.#settle(inFlight, settlement));
+    return inFlight.trace.context;
   }
 
   /** A delivery that cannot be decoded is returned; the queue's redrive policy decides its end. */
@@ -245,7 +257,8 @@ class QueueConsumer implements Consumer {
     const { stages, breaker } = this.#parts;
     inFlight.drop();
     const heldMs = msBetween(inFlight.leaseSince, this.#ports.clock.now());
-    this.#settler.settle(inFlight.delivery, withinGrant(settlement, heldMs));
+    const trace = inFlight.processed ?? inFlight.trace.context;
+    this.#settler.settle(inFlight.delivery, withinGrant(settlement, heldMs), trace);
     stages.tally.settled(inFlight, settlement);
     this.#inFlight.delete(inFlight);
     breaker.onEnd(); // Any settlement ends a probe, so the next one may start.
@@ -311,10 +324,12 @@ class QueueConsumer implements Consumer {
       const age = oldest === null ? 0 : Math.max(0, clock.now() - oldest) / 1_000;
       telemetry.gauge(METRICS.oldestUnsettled.name, age, labels);
       telemetry.gauge(METRICS.inFlight.name, pool.running, labels);
+      this.#flow.report(stages.tally.counts, this.#receivedNothing && this.#inFlight.size === 0);
       const { deadLettered } = stages.tally.counts;
       if (deadLettered !== reportedDeadLetters || clock.monotonic() - depthAt >= DEPTH_MS) {
         reportedDeadLetters = deadLettered;
         depthAt = clock.monotonic();
+        await this.#reportQueue();
         await this.#reportDeadLetters();
         await this.#reportHalted();
       }
@@ -338,8 +353,17 @@ class QueueConsumer implements Consumer {
     telemetry.gauge(METRICS.groupsHalted.name, halted, { queue: queue.name });
   }
 
+  async #reportQueue(): Promise<void> {
+    const { queue, telemetry } = this.#ports;
+    telemetry.count(METRICS.sqsRequests.name, 1, { action: "GetQueueAttributes" });
+    const facts = await queue.facts().catch(() => undefined);
+    if (facts !== undefined) this.#flow.reportQueue(facts);
+  }
+
   async #reportDeadLetters(): Promise<void> {
     const { deadLetters, telemetry } = this.#ports;
+    if (deadLetters !== null)
+      telemetry.count(METRICS.sqsRequests.name, 1, { action: "GetQueueAttributes" });
     const facts = await deadLetters?.facts().catch(() => undefined);
     if (deadLetters === null || facts === undefined) return;
     const depth = facts.visible + facts.hidden + facts.delayed;

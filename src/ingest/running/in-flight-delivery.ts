@@ -36,6 +36,10 @@ export interface InFlightDelivery {
   readonly signal: AbortSignal;
   /** Set once the body is decoded. */
   trace: DeliveryTrace;
+  /** The span of the receive that returned it; null without tracing. */
+  readonly receive: TraceContext | null;
+  /** The process span of its last record; null before it, or without tracing. */
+  processed: TraceContext | null;
   alive(): boolean;
   /** Aborts all work on it; the first reason counts. */
   abort(reason: Error): void;
@@ -61,6 +65,7 @@ export function trackDelivery(
     readonly delivery: Delivery;
     readonly leaseSince: EpochMs;
     readonly receivedAt: EpochMs;
+    readonly receive?: TraceContext | null;
   },
 ): InFlightDelivery {
   const { delivery, leaseSince } = received;
@@ -71,6 +76,8 @@ export function trackDelivery(
   });
   return {
     ...received,
+    receive: received.receive ?? null,
+    processed: null,
     trace: NO_TRACE,
     signal: abort.signal,
     alive: () => !abort.signal.aborted && renewer.alive(receipt), // H2

@@ -19,7 +19,7 @@ import type { DecodedRecord } from "../../core/events/decode/s3-notification.ts"
 import { envelopeKey, type MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
 import type { Problem } from "../../core/events/problem.ts";
-import { extractTrace } from "../../core/events/trace-context.ts";
+import { extractTrace, type TraceContext } from "../../core/events/trace-context.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
@@ -63,6 +63,8 @@ export interface WorkRecord {
   /** The stream with its own event time; absent until the event-time stage has set it. */
   readonly partition?: string;
   readonly content: RecordContent;
+  /** The context of its process span; absent without tracing. */
+  readonly span?: TraceContext | null;
   /** As received, for dossiers. Mask it before showing it. */
   readonly original: JsonValue;
 }

@@ -29,6 +29,7 @@ import type { Pipeline } from "../spec/define-pipeline.ts";
 import type { EventFacts, MessageFacts, ObjectEventFacts } from "../spec/event-facts.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
+import { observedObjects } from "../telemetry/record-spans.ts";
 import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import { createDeadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
@@ -73,7 +74,8 @@ export function createEventTimes(
 
   async function resolve(record: WorkRecord, inFlight: InFlightDelivery): Promise<TimedRecord> {
     const attempt = beginAttempt(inFlight, deadlines, tooLong);
-    const facts = factsOf(ports.objects, record, inFlight.delivery, attempt.signal);
+    const objects = observedObjects(ports, ports.objects, record);
+    const facts = factsOf(objects, record, inFlight.delivery, attempt.signal);
     const partition = partitionOf(record, inFlight.delivery, facts);
     const timed = { record: { ...record, partition }, failure: null };
     const { eventTime } = pipeline;

@@ -54,6 +54,7 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import { logFieldsOf } from "../telemetry/record-log-fields.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
+import { childSpan, messagingAttributes, withinSpan } from "../telemetry/record-spans.ts";
 import type { Claim } from "./claim.ts";
 import type { WorkRecord } from "./decode.ts";
 import { LEASE_LOST, NOT_RUN, type RecordOutcome } from "./outcome.ts";
@@ -279,15 +280,25 @@ class LedgerFailures implements FailStage {
     fence: Fence,
     inFlight: InFlightDelivery,
   ): Promise<RecordOutcome> {
-    const { clock, ledger } = this.#ports;
+    const { clock, ledger, telemetry } = this.#ports;
     const deadLetters = this.#deadLetters;
     if (deadLetters === null) return this.#halt(record, inFlight);
     const { fifo } = deadLetters;
     const { transportKey = null } = record;
     const queueClock = this.#queueClock;
     queueClock.saw(inFlight);
-    const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>
-      deadLetterOf(inFlight.delivery, dossier, fence, { fifo, messageBytesMax, transportKey }),
+    const span = childSpan(telemetry, record, `send ${deadLetters.name}`, {
+      kind: "client",
+      attributes: {
+        ...messagingAttributes(deadLetters.name, "send", "send"),
+        "tidegate.dead_letter.class": dossier.error_class,
+      },
+    });
+    telemetry.count(METRICS.sqsRequests.name, 1, { action: "SendMessageBatch" });
+    const sent = await withinSpan(span, () =>
+      sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>
+        deadLetterOf(inFlight.delivery, dossier, fence, { fifo, messageBytesMax, transportKey }),
+      ),
     );
     const body = encodeDossier({ ...dossier, dead_letter: { ...sent, fence } });
     const at = laterOf(clock.now(), writtenAt); // F7

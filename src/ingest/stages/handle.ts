@@ -27,6 +27,7 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import type { HandlerContext } from "../spec/pipeline-spec.ts";
 import { logFieldsOf } from "../telemetry/record-log-fields.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
+import { observedObjects } from "../telemetry/record-spans.ts";
 import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -131,7 +132,8 @@ export function createHandleStage(
             onBadRow: quarantines ? badRowTaker(badRows, record, { mask, masked }) : null,
             redrivenRows: redrivenRowsOf(record, readQuarantine),
           };
-          await callHandler(pipeline, record, { ...ports, ...hooks }, context);
+          const objects = observedObjects({ telemetry, masked }, ports.objects, record);
+          await callHandler(pipeline, record, { ...ports, objects, ...hooks }, context);
           collected = await buffer.finish();
         });
         const all = { ...collected, effects: attempt.close(collected.effects) };

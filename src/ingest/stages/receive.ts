@@ -11,16 +11,20 @@
 //       visibility timeout. So `stop` gives responses a moment to arrive.
 //   V7. With `messagesMax`, no receive asks for more than what remains of it, and none starts when
 //       nothing remains.
+//   V8. A receive is a span if it returned messages or failed. Empty polls are not: an idle queue
+//       would otherwise fill a trace store.
 
 import { reasonOf } from "../../core/errors.ts";
+import type { TraceContext } from "../../core/events/trace-context.ts";
 import { SQS_BATCH_ENTRIES_MAX, SQS_RECEIVE_WAIT_MS_MAX } from "../../core/limits.ts";
 import { type DurationMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Delivery, QueueReceiver } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
-import type { Telemetry } from "../../ports/telemetry.ts";
+import type { Span, Telemetry } from "../../ports/telemetry.ts";
 import { pollBackoffMs } from "../policy/retry.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
+import { messagingAttributes, thrownType } from "../telemetry/record-spans.ts";
 
 export interface Receiver {
   start(): void;
@@ -44,9 +48,12 @@ export interface ReceiverOptions {
   readonly onReceive: () => void;
   /** A receive returned no message, or failed. */
   readonly onEmpty: (failed: boolean) => void;
+  /** A receive returned these deliveries, or none. */
+  readonly onReceived?: (deliveries: readonly Delivery[]) => void;
   /** A receive ended; "full" if it returned as many messages as it asked for. */
   readonly onPolled: (how: "drained" | "full" | "failed") => void;
-  readonly take: (delivery: Delivery, since: EpochMs) => void;
+  /** Takes a delivery; returns the trace that it belongs to, which the receive then links (V8). */
+  readonly take: (delivery: Delivery, since: EpochMs, receive: Span) => TraceContext | null;
 }
 
 /** How long a running poll may still return messages after `stop`. */
@@ -128,7 +135,7 @@ class LongPolls implements Receiver {
 
   async #receive(max: number): Promise<void> {
     const { clock, queue, telemetry } = this.#ports;
-    const { visibilityMs, onReceive, onEmpty, onPolled, take } = this.#options;
+    const { visibilityMs, onReceive, onEmpty, onPolled } = this.#options;
     const requestedAt = clock.now();
     let received = 0;
     const waitMs = SQS_RECEIVE_WAIT_MS_MAX;
@@ -138,17 +145,18 @@ class LongPolls implements Receiver {
       const request = { max, waitMs, visibilityMs };
       const deliveries = await queue.receive(request, this.#stopping.signal);
       received = deliveries.length;
+      this.#options.onReceived?.(deliveries);
       this.#failures = 0;
       this.#plenty = received === max;
       onPolled(this.#plenty ? "full" : "drained");
       const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole numbers (U1).
       const since = epochMs(Math.max(requestedAt, clock.now() - shareMs)); // V5
-      for (const delivery of deliveries) take(delivery, since);
+      if (received > 0) this.#takeAll(deliveries, requestedAt, since);
       if (deliveries.length === 0) onEmpty(false);
     } catch (error) {
       onEmpty(true);
       onPolled("failed");
-      if (!this.#stopped) this.#failed(error);
+      if (!this.#stopped) this.#failed(error, requestedAt);
     }
     this.#polls -= 1;
     this.#remaining += max - received; // V7
@@ -156,8 +164,32 @@ class LongPolls implements Receiver {
     this.#pump();
   }
 
-  #failed(error: unknown): void {
+  /** V8 */
+  #takeAll(deliveries: readonly Delivery[], startedAt: EpochMs, since: EpochMs): void {
+    const span = this.#span(startedAt, deliveries.length);
+    for (const delivery of deliveries) {
+      const context = this.#options.take(delivery, since, span);
+      const isOther = context !== null && context !== span.context;
+      if (isOther) span.link(context, { "messaging.message.id": delivery.messageId });
+    }
+    span.end();
+  }
+
+  #span(startedAt: EpochMs, count: number): Span {
+    const { queue, telemetry } = this.#ports;
+    return telemetry.span(`receive ${queue.name}`, {
+      kind: "client",
+      startedAt,
+      attributes: {
+        ...messagingAttributes(queue.name, "receive", "receive"),
+        "messaging.batch.message_count": count,
+      },
+    });
+  }
+
+  #failed(error: unknown, startedAt: EpochMs): void {
     const { queue, random, telemetry } = this.#ports;
+    this.#span(startedAt, 0).end({ errorType: thrownType(error) }); // V8
     this.#plenty = false;
     this.#failures += 1;
     const delayMs = pollBackoffMs(this.#failures, random.fraction());

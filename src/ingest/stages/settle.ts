@@ -10,12 +10,14 @@
 
 import { linearBackoff, type RetryBounds, retryBounded } from "../../core/bounded-retry.ts";
 import { reasonOf } from "../../core/errors.ts";
+import type { TraceContext } from "../../core/events/trace-context.ts";
 import { SQS_BATCH_ENTRIES_MAX, SQS_VISIBILITY_MS_MAX } from "../../core/limits.ts";
 import { type DurationMs, durationMs, type EpochMs, msBetween } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Delivery, QueueReceiver, SettlementResult } from "../../ports/queue-receiver.ts";
-import type { Telemetry } from "../../ports/telemetry.ts";
+import type { Span, Telemetry } from "../../ports/telemetry.ts";
 import { CONSUMER_METRICS as METRICS, type StageName } from "../telemetry/metrics.ts";
+import { messagingAttributes } from "../telemetry/record-spans.ts";
 
 /** What to do with a delivery. */
 export type Settlement =
@@ -33,12 +35,22 @@ const STAGE: { readonly stage: StageName } = { stage: "settle" };
 const DONE = { kind: "done", value: undefined } as const;
 const RETRY = { kind: "retry", reason: undefined } as const;
 
-type Change = { readonly receipt: string; readonly visibilityMs: DurationMs };
+/** A delivery to settle, and the span of its work, which the request links. */
+interface Entry {
+  readonly receipt: string;
+  readonly messageId: string;
+  readonly trace: TraceContext | null;
+}
+type Change = Entry & { readonly visibilityMs: DurationMs };
+
+/** The names of both requests: that of SQS, and that of the span. */
+const DELETE = { action: "DeleteMessageBatch", operation: "delete" } as const;
+const CHANGE = { action: "ChangeMessageVisibilityBatch", operation: "change_visibility" } as const;
 
 export interface Settler {
   /** Settlements that the queue has not confirmed yet (S5). */
   readonly pending: number;
-  settle(delivery: Delivery, settlement: Settlement): void;
+  settle(delivery: Delivery, settlement: Settlement, trace?: TraceContext | null): void;
   /** Resolves once all settlements so far are confirmed or abandoned. */
   flush(): Promise<void>;
 }
@@ -52,26 +64,25 @@ export interface SettlerPorts {
 /** Calls `onSettled` whenever `pending` falls. */
 export function createSettler(ports: SettlerPorts, onSettled: () => void): Settler {
   const { clock, queue, telemetry } = ports;
-  const deletes = createOutgoing<string>(clock, (receipts) =>
-    tryAll(receipts, (some) => queue.deleteBatch(some), "DeleteMessageBatch"),
-  );
+  const remove = (some: readonly Entry[]) => queue.deleteBatch(some.map(receiptOf));
+  const deletes = createOutgoing<Entry>(clock, (some) => tryAll(some, remove, DELETE));
   const bounds = boundsOf(clock);
   let pending = 0;
   let previous: Promise<void> = Promise.resolve();
   const changes = createOutgoing<Change>(clock, (some) => {
-    const change = () =>
-      tryAll(some, (rest) => queue.changeVisibility(rest), "ChangeMessageVisibilityBatch");
+    const change = () => tryAll(some, (rest) => queue.changeVisibility(rest.map(changeOf)), CHANGE);
     previous = previous.then(change); // S4
     return previous;
   });
 
   /** Sends all items, then retries those that failed (S3). */
-  async function tryAll<T>(
+  async function tryAll<T extends Entry>(
     items: readonly T[],
     ask: (items: readonly T[]) => Promise<readonly SettlementResult[]>,
-    action: string,
+    { action, operation }: typeof DELETE | typeof CHANGE,
   ): Promise<void> {
     const requestedAt = clock.now();
+    const span = spanOf(ports, operation, items);
     let remaining = items;
     let reason = "";
     await retryBounded<void, void>(bounds, async () => {
@@ -85,6 +96,7 @@ export function createSettler(ports: SettlerPorts, onSettled: () => void): Settl
       }
       return remaining.length === 0 ? DONE : RETRY;
     });
+    span.end(remaining.length === 0 ? {} : { errorType: "settlement-failed" });
     measure(ports, requestedAt, items.length - remaining.length);
     pending -= items.length;
     onSettled(); // S5
@@ -97,18 +109,39 @@ export function createSettler(ports: SettlerPorts, onSettled: () => void): Settl
     get pending() {
       return pending;
     },
-    settle({ receipt }, settlement) {
+    settle({ receipt, messageId }, settlement, trace = null) {
       if (settlement.kind !== "leave") pending += 1;
-      if (settlement.kind === "delete") deletes.add(receipt);
+      if (settlement.kind === "delete") deletes.add({ receipt, messageId, trace });
       else if (settlement.kind === "return") {
         const visibilityMs = durationMs(Math.min(settlement.delayMs, SQS_VISIBILITY_MS_MAX));
-        changes.add({ receipt, visibilityMs });
+        changes.add({ receipt, messageId, trace, visibilityMs });
       }
     },
     async flush() {
       await Promise.all([deletes.flush(), changes.flush()]);
     },
   };
+}
+
+const receiptOf = ({ receipt }: Entry) => receipt;
+const changeOf = ({ receipt, visibilityMs }: Change) => ({ receipt, visibilityMs });
+
+/** One span per request, retries included, with a link to the work on each message. */
+function spanOf(
+  { queue, telemetry }: SettlerPorts,
+  operation: string,
+  entries: readonly Entry[],
+): Span {
+  return telemetry.span(`${operation} ${queue.name}`, {
+    kind: "client",
+    links: entries.flatMap(({ trace, messageId }) =>
+      trace === null ? [] : [{ context: trace, attributes: { "messaging.message.id": messageId } }],
+    ),
+    attributes: {
+      ...messagingAttributes(queue.name, operation, "settle"),
+      "messaging.batch.message_count": entries.length,
+    },
+  });
 }
 
 function boundsOf(clock: Clock): RetryBounds {

@@ -8,7 +8,8 @@ import { SILENT } from "./silent-telemetry.ts";
 export function guardTelemetry(telemetry: Telemetry): Telemetry {
   return {
     count: (name, by, labels) => quietly(() => telemetry.count(name, by, labels)),
-    record: (name, value, labels) => quietly(() => telemetry.record(name, value, labels)),
+    record: (name, value, labels, trace) =>
+      quietly(() => telemetry.record(name, value, labels, trace)),
     gauge: (name, value, labels) => quietly(() => telemetry.gauge(name, value, labels)),
     log: (level, message, fields) => quietly(() => telemetry.log(level, message, fields)),
     span(name, options) {
@@ -22,7 +23,11 @@ export function guardTelemetry(telemetry: Telemetry): Telemetry {
 }
 
 function guardSpan(span: Span): Span {
-  return { context: span.context, end: (outcome) => quietly(() => span.end(outcome)) };
+  return {
+    context: span.context,
+    link: (context, attributes) => quietly(() => span.link(context, attributes)),
+    end: (outcome) => quietly(() => span.end(outcome)),
+  };
 }
 
 function quietly(report: () => void): void {

@@ -38,6 +38,12 @@ const MESSAGING_LABELS = [
   "messaging_destination_name",
 ];
 
+/** From a second to a day: how long an event takes until its effects are in the sink. */
+const APPLIED_BUCKETS = [
+  ...[0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
+  ...[1_800, 3_600, 14_400, 86_400],
+];
+
 export const CONSUMER_METRICS = {
   received: {
     name: "messages_received_total",
@@ -183,6 +189,55 @@ export const CONSUMER_METRICS = {
     kind: "counter",
     help: "Requests to SQS, by action.",
     labels: ["action"],
+  },
+  s3Requests: {
+    name: "tidegate_s3_requests_total",
+    kind: "counter",
+    help: "Requests to S3 for the objects of records, by action.",
+    labels: ["action"],
+  },
+  queueMessages: {
+    name: "tidegate_queue_messages",
+    kind: "gauge",
+    help: "Messages in the queue, as the queue reports them: visible, in_flight or delayed.",
+    labels: ["queue", "state"],
+  },
+  queueOldest: {
+    name: "tidegate_queue_oldest_message_seconds",
+    kind: "gauge",
+    help: "Age of the oldest message in the queue; on SQS, of the oldest message in the newest receive.",
+    labels: ["queue"],
+  },
+  applied: {
+    name: "tidegate_event_to_applied_seconds",
+    kind: "histogram",
+    help: "Time from the event (S3's event time, or when the message was sent) to its commit.",
+    labels: ["queue"],
+    buckets: APPLIED_BUCKETS,
+  },
+  eventTimeLag: {
+    name: "tidegate_event_time_lag_seconds",
+    kind: "gauge",
+    help: "How far the event time of the last committed record is behind the clock; 0 when the queue is drained.",
+    labels: ["stream"],
+  },
+  duplicateRatio: {
+    name: "tidegate_duplicate_ratio",
+    kind: "gauge",
+    help: "Share of the deliveries of the last five minutes that were duplicates.",
+    labels: ["queue"],
+  },
+  requestsPerMillion: {
+    name: "tidegate_requests_per_million_events",
+    kind: "gauge",
+    help: "Requests to SQS and S3 per million committed records, since the start.",
+    labels: ["queue"],
+  },
+  costPerMillion: {
+    name: "tidegate_cost_per_million_events_usd",
+    kind: "gauge",
+    help: "Estimated price of the requests to SQS and S3 per million committed records, in USD.",
+    labels: ["queue"],
   },
   messagingProcess: {
     name: "messaging.process.duration",

@@ -2,7 +2,8 @@
 
 import type { Span, Telemetry } from "../../ports/telemetry.ts";
 
-const NO_SPAN: Span = { context: null, end() {} };
+/** A span that records nothing. */
+export const NO_SPAN: Span = { context: null, link() {}, end() {} };
 
 export const SILENT: Telemetry = {
   count() {},

@@ -10,8 +10,11 @@
 //   Y4. Objects outside the pipeline's bucket and prefix are acknowledged and counted, and one per
 //       interval is logged: a misspelt bucket would otherwise empty its queue silently.
 //   Y5. A share of the committed records is logged, evenly: with 0.1, every tenth one.
+//   Y7. The parent of a process span is the span that created the message. It links the receive,
+//       which is its parent if the message has no trace.
 //   Y6. Quarantined rows are counted and logged when they are committed, every time.
 
+import { parseInstant } from "../../core/encoding/rfc3339.ts";
 import {
   addMs,
   type DurationMs,
@@ -31,6 +34,7 @@ import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS, type StageName } from ".
 import { type Counts, countOutcome, NO_COUNTS } from "./outcome-counts.ts";
 import { logFieldsOf } from "./record-log-fields.ts";
 import type { RecordMask } from "./record-mask.ts";
+import { childSpan, messagingAttributes } from "./record-spans.ts";
 
 export interface Tally {
   readonly counts: Readonly<Counts>;
@@ -40,6 +44,8 @@ export interface Tally {
   decoded(inFlight: InFlightDelivery, ignored: readonly string[]): void;
   /** Starts the span of a record. */
   begin(record: WorkRecord, inFlight: InFlightDelivery): Span;
+  /** Starts a span below that of the record. */
+  child(record: WorkRecord, name: "claim" | "commit"): Span;
   /** Records the duration of a stage; the settler measures its own. */
   stage(stage: OwnStage, since: EpochMs): void;
   /** An attempt that started at `since` ran the handler and ended (Y3). */
@@ -75,6 +81,8 @@ export interface TallyPorts {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly masked: RecordMask;
+  /** Called with the event time of every committed record. */
+  readonly onCommitted?: ((eventTime: EpochMs) => void) | undefined;
 }
 
 export interface TallyOptions {
@@ -160,20 +168,23 @@ class QueueTally implements Tally {
     telemetry.log("warn", message, { ...this.#labels, message_id: messageId });
   }
 
-  begin({ identity }: WorkRecord, { delivery, trace }: InFlightDelivery): Span {
+  begin({ identity }: WorkRecord, { delivery, trace, receive }: InFlightDelivery): Span {
     const { queue } = this.#options;
+    const linked = receive !== null && receive !== trace.context; // Y7
     return this.#ports.telemetry.span(`process ${queue}`, {
       kind: "consumer",
       parent: trace.context,
+      ...(linked && { links: [{ context: receive }] }),
       attributes: {
-        "messaging.operation.name": "process",
-        "messaging.operation.type": "process",
-        "messaging.system": MESSAGING_SYSTEM,
-        "messaging.destination.name": queue,
+        ...messagingAttributes(queue, "process", "process"),
         "messaging.message.id": delivery.messageId,
         "tidegate.idempotency_key": identity,
       },
     });
+  }
+
+  child(record: WorkRecord, name: "claim" | "commit"): Span {
+    return childSpan(this.#ports.telemetry, record, name);
   }
 
   stage(name: OwnStage, since: EpochMs): void {
@@ -197,6 +208,7 @@ class QueueTally implements Tally {
     { since, rows, bad }: CommittedWork,
   ): void {
     const { queue, runId, logCommits } = this.#options;
+    this.#applied(record, inFlight);
     if (bad.length > 0) this.#quarantined(record, inFlight, bad); // Y6
     this.#logDue += logCommits;
     if (this.#logDue < 1) return; // Y5
@@ -210,6 +222,16 @@ class QueueTally implements Tally {
       rows,
       duration_ms: Math.max(0, msBetween(since, clock.now())),
     });
+  }
+
+  /** S3 says when the object was written; for a message, the queue says when it was sent. */
+  #applied({ content, span = null, eventTime }: WorkRecord, { delivery }: InFlightDelivery): void {
+    const { clock, telemetry, onCommitted } = this.#ports;
+    const written = content.kind === "object" ? parseInstant(content.event.event_time) : null;
+    const since = written?.kind === "instant" ? written.epochMs : delivery.sentAt;
+    const seconds = Math.max(0, msBetween(since, clock.now())) / 1_000;
+    telemetry.record(METRICS.applied.name, seconds, this.#labels, span);
+    onCommitted?.(eventTime);
   }
 
   #quarantined(record: WorkRecord, inFlight: InFlightDelivery, bad: readonly BadRow[]): void {

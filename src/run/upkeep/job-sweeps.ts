@@ -38,7 +38,8 @@ export interface JobSweeps {
 }
 
 export function startJobSweeps(ports: JobSweepPorts, options: JobSweepOptions): JobSweeps {
-  const { clock, telemetry } = ports;
+  const { telemetry, ...sending } = ports;
+  const { clock } = sending;
   const { scope, everyMs, stuckAfterMs } = options;
   const closing = new AbortController();
   let outbox: Outbox | null = null;
@@ -47,7 +48,7 @@ export function startJobSweeps(ports: JobSweepPorts, options: JobSweepOptions): 
   async function sweep(): Promise<void> {
     outbox ??= await ports.findOutbox();
     if (outbox === null) return;
-    sweeper ??= createSweeper({ ...ports, outbox }, { scope, stuckAfterMs });
+    sweeper ??= createSweeper({ ...sending, outbox }, { scope, stuckAfterMs });
     const { sent, republished, failed } = await sweeper.sweep();
     if (sent + republished > 0) {
       telemetry.log("info", "sweep sent jobs", { sent, republished });

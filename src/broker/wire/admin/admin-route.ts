@@ -2,6 +2,8 @@
 
 import type { DurationMs, EpochMs } from "../../../core/units.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { QueueCounts } from "../../model/operations.ts";
+import type { TopicCounts } from "../../model/sns/topic-operations-contract.ts";
 import type { ServerContext } from "../protocol/call.ts";
 
 /** A clock that only moves when a caller advances it. */
@@ -15,6 +17,11 @@ export interface AdminOptions {
   /** Absent: the server runs on the system clock. */
   readonly virtualClock?: AdminClock | undefined;
   readonly version?: string | undefined;
+  /** Renders the metrics; absent: there are none. */
+  readonly metrics?: (
+    counts: { readonly queues: readonly QueueCounts[]; readonly topics: readonly TopicCounts[] },
+    accept: string | undefined,
+  ) => { readonly text: string; readonly type: string };
 }
 
 export interface AdminCall {

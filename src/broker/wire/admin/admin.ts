@@ -14,6 +14,7 @@ import { clock } from "./clock.ts";
 import { faults } from "./fault-routes.ts";
 import { health } from "./health.ts";
 import { messages } from "./messages.ts";
+import { metrics } from "./metrics.ts";
 import { queues } from "./queues.ts";
 import { topics } from "./topics.ts";
 
@@ -28,6 +29,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   topics,
   faults,
   clock,
+  metrics,
 ];
 
 export function isAdminPath(path: string): boolean {
