@@ -20,6 +20,7 @@ export const NOTE_KINDS = [
   "held",
   "partitions",
   "quarantined",
+  "replay",
   "tried",
   "watermark",
 ] as const satisfies readonly NoteKind[];

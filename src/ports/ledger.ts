@@ -91,6 +91,7 @@ export type NoteKind =
   | "held"
   | "partitions"
   | "quarantined"
+  | "replay"
   | "tried"
   | "watermark";
 
