@@ -89,6 +89,10 @@ export const ERROR_CODES = {
     retry: "later",
     hint: "Messages stay in the queue; check that the sink database is running and has disk space.",
   },
+  TG_REPLAY_REFUSED: {
+    retry: "never",
+    hint: "Nothing was changed; `tidegate replay list` shows the runs and their states.",
+  },
   TG_PORT_IN_USE: {
     retry: "later",
     hint: "Choose another --port, or --port 0 for a free one.",

@@ -21,6 +21,7 @@ export const NOTE_KINDS = [
   "partitions",
   "paused",
   "quarantined",
+  "replay",
   "tried",
   "watermark",
 ] as const satisfies readonly NoteKind[];

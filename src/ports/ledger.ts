@@ -92,6 +92,7 @@ export type NoteKind =
   | "partitions"
   | "paused"
   | "quarantined"
+  | "replay"
   | "tried"
   | "watermark";
 

@@ -10,7 +10,7 @@ import type { ObjectSource } from "../../ports/object-source.ts";
 import type { QueueSender } from "../../ports/queue.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
-import type { LedgerScope } from "../../ports/record.ts";
+import type { LaneDecision, LedgerScope } from "../../ports/record.ts";
 import type { RowReader } from "../../ports/rows.ts";
 import type { Sink, Stage, StageRequest } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
@@ -69,6 +69,8 @@ export interface PartsOptions {
   readonly runId: string;
   /** How long a claim made now lasts. Default: the visibility timeout of the pipeline. */
   readonly leaseMs?: () => DurationMs;
+  /** The lane of a record that was decided before, as in a replay. Default: the watermark decides. */
+  readonly laneOf?: (record: WorkRecord) => LaneDecision;
 }
 
 export interface ConsumerParts {
@@ -135,10 +137,10 @@ function createStages(
     {
       queue: queue.name,
       runId,
-      placeOf: ({ eventTime, partition = "" }) => ({
-        partition,
-        lane: watermark.decide(eventTime),
-      }),
+      placeOf: (record) => {
+        const { eventTime, partition = "" } = record;
+        return { partition, lane: options.laneOf?.(record) ?? watermark.decide(eventTime) };
+      },
     },
   );
   const late = createLateStage(

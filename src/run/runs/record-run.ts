@@ -11,6 +11,12 @@ import { digestOfFile, digestOfFunctions } from "./code-digest.ts";
 import { configDigest } from "./config-digest.ts";
 import { type RunRecorder, type RunStart, startRunRecorder } from "./run-recorder.ts";
 
+/** What a run runs on. */
+export function runEnvironment(): Readonly<Record<string, string>> {
+  const { platform, arch, version: node } = process;
+  return { tidegate: packageVersion(), node, platform, arch, host: hostname() };
+}
+
 /** Starts to record this process life in the ledger. */
 export function recordRun(
   { ledger, consumer }: { readonly ledger: Ledger; readonly consumer: Consumer },
@@ -18,14 +24,12 @@ export function recordRun(
   { pipeline, settings }: PreparedRun,
   file: string | undefined,
 ): Promise<RunRecorder> {
-  const { platform, arch, version: node } = process;
-  const environment = { tidegate: packageVersion(), node, platform, arch, host: hostname() };
   const run: RunStart = {
     id,
     kind: "live",
     codeDigest: file === undefined ? digestOfFunctions(pipeline) : digestOfFile(file),
     configDigest: configDigest(pipeline, settings),
-    environment: JSON.stringify(environment),
+    environment: JSON.stringify(runEnvironment()),
     parameters: "{}",
   };
   const ports = { ...systemPorts, ledger };

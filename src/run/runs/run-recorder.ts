@@ -19,8 +19,8 @@ export type RunStart = Pick<
 >;
 
 export interface RunRecorder {
-  /** Writes the end. Never rejects. */
-  close(): Promise<void>;
+  /** Writes the end, unless the run is to be continued. Never rejects. */
+  close(how?: "ended" | "to be continued"): Promise<void>;
 }
 
 export async function startRunRecorder(
@@ -47,10 +47,10 @@ export async function startRunRecorder(
     }
   }
   return {
-    async close() {
+    async close(how = "ended") {
       closing.abort();
       await beating;
-      await put(true).catch(() => undefined);
+      await put(how === "ended").catch(() => undefined);
     },
   };
 }

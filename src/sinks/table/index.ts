@@ -1,4 +1,5 @@
 // What the table sink exports: names only.
 
 export { type DatabaseAddress, databaseAddress } from "./database.ts";
+export { type LedgerDatabase, openTableShadow } from "./open-shadow.ts";
 export { createIdempotentTableSink, createTableSink, sweepDatabaseStages } from "./table-sink.ts";

@@ -38,8 +38,8 @@ export interface RowSource {
 
 /** The number of the writer that all messages share. */
 const MESSAGES = "0";
-const RANK = ["_tg_time", "_tg_tie", "_tg_fence"] as const;
-const OWNER = ["_tg_writer", ...RANK, "_tg_deleted"] as const;
+export const RANK = ["_tg_time", "_tg_tie", "_tg_fence"] as const;
+export const OWNER = ["_tg_writer", ...RANK, "_tg_deleted"] as const;
 
 /** M1. Returns a row if the event is the newest of its object. */
 export function registerTemplate(table: string): string {
@@ -78,16 +78,16 @@ export interface StatementParts {
   readonly writer: WriterKind;
 }
 
-function same(a: string, b: string, columns: readonly TableColumn[]): string {
+export function sameKeys(a: string, b: string, columns: readonly TableColumn[]): string {
   return columns.map(({ quoted }) => `${a}.${quoted} = ${b}.${quoted}`).join(" AND ");
 }
 
-function list(columns: readonly TableColumn[], alias = ""): string {
+export function listColumns(columns: readonly TableColumn[], alias = ""): string {
   const prefix = alias === "" ? "" : `${alias}.`;
   return columns.map(({ quoted }) => `${prefix}${quoted}`).join(", ");
 }
 
-function columnsOf(names: readonly string[], alias: string): string {
+export function namesOf(names: readonly string[], alias: string): string {
   return names.map((name) => `${alias}.${name}`).join(", ");
 }
 
@@ -115,14 +115,14 @@ export function sweepTemplates(parts: StatementParts): string[] {
   const { shape, source } = parts;
   const [owners, others] = sideTables(shape);
   const writer = writerOf(parts);
-  const own = `SELECT ${list(shape.keyColumns, "c")} FROM ${owners} AS c
+  const own = `SELECT ${listColumns(shape.keyColumns, "c")} FROM ${owners} AS c
     WHERE c._tg_writer = ${writer} AND c._tg_writer <> ${MESSAGES}`;
   return [
     `DELETE FROM ${others} WHERE _tg_writer = ${writer} AND _tg_writer <> ${MESSAGES}`,
     `UPDATE ${owners} SET _tg_open = true
       WHERE _tg_writer = ${writer} AND _tg_writer <> ${MESSAGES}
-      AND (${list(shape.keyColumns)}) IN (${own}
-        EXCEPT SELECT ${list(shape.keyColumns, "n")} FROM ${source.from})`,
+      AND (${listColumns(shape.keyColumns)}) IN (${own}
+        EXCEPT SELECT ${listColumns(shape.keyColumns, "n")} FROM ${source.from})`,
   ];
 }
 
@@ -133,8 +133,8 @@ export function claimTemplate(
 ): string {
   const { shape, source, writer } = parts;
   const [owners] = sideTables(shape);
-  const keys = list(shape.keyColumns);
-  const rank = (from: string, names: readonly string[]) => `(${columnsOf(names, from)})`;
+  const keys = listColumns(shape.keyColumns);
+  const rank = (from: string, names: readonly string[]) => `(${namesOf(names, from)})`;
   // Equal ranks are effects of one record on one row, of which the last counts (S5 of stage.ts).
   const compared = writer === "object" ? RANK.slice(0, 2) : RANK;
   const newer = `${rank("excluded", compared)} >= ${rank("c", compared)}`;
@@ -144,13 +144,13 @@ export function claimTemplate(
     (name) => `${name} = CASE WHEN ${own} THEN excluded.${name} ELSE c.${name} END`,
   );
   const insert = `INSERT INTO ${owners} AS c (${keys}, ${OWNER.join(", ")}, _tg_open)
-    SELECT ${list(shape.keyColumns, "n")}, ${writerOf(parts)}, ${stampOf()}, n._tg_deleted, false
+    SELECT ${listColumns(shape.keyColumns, "n")}, ${writerOf(parts)}, ${stampOf()}, n._tg_deleted, false
     FROM ${source.from} WHERE true ${source.order}`;
   if (plain) return insert;
   return `${insert}
     ON CONFLICT (${keys}) DO UPDATE SET _tg_open = ${opens}, ${set.join(", ")}
     ${writer === "message" ? `WHERE ${opens} OR (${own})` : ""}
-    ${returning ? `RETURNING ${list(shape.keyColumns, "c")}, c._tg_open, c._tg_deleted` : ""}`;
+    ${returning ? `RETURNING ${listColumns(shape.keyColumns, "c")}, c._tg_open, c._tg_deleted` : ""}`;
 }
 
 function stampOf(): string {
@@ -168,28 +168,29 @@ export function putTemplate(parts: StatementParts, which: "settled" | "all" | "p
   const { dialect, shape, source, writer } = parts;
   const [owners] = sideTables(shape);
   const keys = shape.keyColumns;
-  const select = `SELECT ${list(shape.columns, "n")} FROM ${source.from}`;
+  const select = `SELECT ${listColumns(shape.columns, "n")} FROM ${source.from}`;
   const upserts = `${select} WHERE NOT n._tg_deleted ${source.order}`;
-  if (which === "plain") return `INSERT INTO ${shape.target} (${list(shape.columns)}) ${upserts}`;
+  if (which === "plain")
+    return `INSERT INTO ${shape.target} (${listColumns(shape.columns)}) ${upserts}`;
   if (which === "all") return insertInto(dialect, shape, upserts);
   const settled =
     writer === "message"
       ? // A message that lost to an earlier one has another stamp.
-        `JOIN ${owners} AS c ON ${same("c", "n", keys)}
+        `JOIN ${owners} AS c ON ${sameKeys("c", "n", keys)}
         WHERE NOT c._tg_open AND NOT n._tg_deleted AND NOT c._tg_deleted
-        AND c._tg_writer = ${MESSAGES} AND (${columnsOf(RANK, "c")}) = (${stampOf()})`
+        AND c._tg_writer = ${MESSAGES} AND (${namesOf(RANK, "c")}) = (${stampOf()})`
       : `WHERE NOT n._tg_deleted AND NOT EXISTS (SELECT 1
         FROM ${owners} AS c${dialect.indexedBy(openIndex(shape.name))}
-        WHERE c._tg_open AND ${same("c", "n", keys)})`;
+        WHERE c._tg_open AND ${sameKeys("c", "n", keys)})`;
   return insertInto(dialect, shape, `${select} ${settled} ${source.order}`);
 }
 
 /** Deletes the rows whose settled claim is a delete. */
 export function eraseTemplate({ shape, source }: StatementParts): string {
   const [owners] = sideTables(shape);
-  return `DELETE FROM ${shape.target} WHERE (${list(shape.keyColumns)}) IN (
-    SELECT ${list(shape.keyColumns, "c")} FROM ${source.from} JOIN ${owners} AS c
-    ON ${same("c", "n", shape.keyColumns)}
+  return `DELETE FROM ${shape.target} WHERE (${listColumns(shape.keyColumns)}) IN (
+    SELECT ${listColumns(shape.keyColumns, "c")} FROM ${source.from} JOIN ${owners} AS c
+    ON ${sameKeys("c", "n", shape.keyColumns)}
     WHERE n._tg_deleted AND c._tg_deleted AND NOT c._tg_open)`;
 }
 
@@ -206,13 +207,13 @@ export function combinedTemplate(parts: StatementParts): string {
   const [owners] = sideTables(shape);
   const keys = shape.keyColumns;
   const rows = { from: "n", order: source.order };
-  const put = `SELECT ${list(shape.columns, "n")} FROM n JOIN claimed AS c ON ${same("c", "n", keys)}
+  const put = `SELECT ${listColumns(shape.columns, "n")} FROM n JOIN claimed AS c ON ${sameKeys("c", "n", keys)}
     WHERE NOT c._tg_open AND NOT n._tg_deleted ${source.order}`;
   return `WITH n AS MATERIALIZED (SELECT * FROM ${source.from}),
     claimed AS (${claimTemplate({ ...parts, source: rows }, { returning: true })}),
     put AS (${insertInto(dialect, shape, put)}),
     erased AS (DELETE FROM ${shape.target} AS t USING claimed AS c
-      WHERE ${same("t", "c", keys)} AND c._tg_deleted AND NOT c._tg_open)
+      WHERE ${sameKeys("t", "c", keys)} AND c._tg_deleted AND NOT c._tg_open)
     SELECT 1 FROM claimed WHERE _tg_open
     UNION ALL SELECT 1 FROM ${owners} WHERE _tg_open LIMIT 1`;
 }
@@ -220,52 +221,76 @@ export function combinedTemplate(parts: StatementParts): string {
 /** M4, in order. */
 export function electTemplates(parts: StatementParts): string[] {
   const { dialect, shape, source, writer } = parts;
-  const [owners, others] = sideTables(shape);
+  const [owners] = sideTables(shape);
   const { keyColumns: keys, valueColumns: values } = shape;
-  const keyList = list(keys);
-  const all = [...keys, ...values];
-  const into = `INSERT INTO ${others} AS o (${list(all)}, ${OWNER.join(", ")})`;
-  const shown = (alias: string) => values.map(({ quoted }) => dialect.toAny(`${alias}.${quoted}`));
-  const onConflict = (newer: string) => {
-    const names = [...values.map(({ quoted }) => quoted), ...RANK, "_tg_deleted"];
-    const set = names.map((name) => `${name} = excluded.${name}`).join(", ");
-    return `ON CONFLICT (${keyList}, _tg_writer) DO UPDATE SET ${set} ${newer}`;
-  };
   const newer =
-    writer === "message"
-      ? `WHERE (${columnsOf(RANK, "excluded")}) > (${columnsOf(RANK, "o")})`
-      : "";
-  const orphaned = `SELECT ${list(keys, "c")} FROM ${owners} AS c
-    WHERE c._tg_open AND NOT EXISTS (SELECT 1 FROM ${others} AS o WHERE ${same("o", "c", keys)})`;
-  const restored = values.map((column) => dialect.fromAny(`o.${column.quoted}`, column));
+    writer === "message" ? `WHERE (${namesOf(RANK, "excluded")}) > (${namesOf(RANK, "o")})` : "";
+  const shown = values.map(({ quoted }) => dialect.toAny(`n.${quoted}`));
+  const row = [listColumns(keys, "n"), ...shown, writerOf(parts), stampOf()].join(", ");
   return [
     ...(dialect.name === "postgres" ? [lockTemplate(shape)] : []), // M6
-    `${into} SELECT ${[list(keys, "c"), ...shown("t"), columnsOf(OWNER, "c")].join(", ")}
-      FROM ${owners} AS c LEFT JOIN ${shape.target} AS t ON ${same("t", "c", keys)}
-      WHERE c._tg_open AND c._tg_writer <> ${writerOf(parts)}
-      AND (c._tg_deleted OR t.${keys[0]?.quoted} IS NOT NULL) ${onConflict("")}`,
-    `${into} SELECT ${[list(keys, "n"), ...shown("n"), writerOf(parts), stampOf()].join(", ")},
-      n._tg_deleted FROM ${source.from} JOIN ${owners} AS c ON ${same("c", "n", keys)}
-      WHERE c._tg_open ${onConflict(newer)}`,
+    moveOwnersTemplate(dialect, shape, `c._tg_writer <> ${writerOf(parts)}`),
+    `${othersInsert(shape)} SELECT ${row},
+      n._tg_deleted FROM ${source.from} JOIN ${owners} AS c ON ${sameKeys("c", "n", keys)}
+      WHERE c._tg_open ${othersConflict(shape, newer)}`,
+    ...settleTemplates(dialect, shape),
+  ];
+}
+
+/** Copies the visible rows of open keys to the others, if their owners meet the condition. */
+export function moveOwnersTemplate(dialect: Dialect, shape: TableShape, which: string): string {
+  const [owners] = sideTables(shape);
+  const { keyColumns: keys, valueColumns: values } = shape;
+  const shown = values.map(({ quoted }) => dialect.toAny(`t.${quoted}`));
+  return `${othersInsert(shape)} SELECT ${[listColumns(keys, "c"), ...shown, namesOf(OWNER, "c")].join(", ")}
+    FROM ${owners} AS c LEFT JOIN ${shape.target} AS t ON ${sameKeys("t", "c", keys)}
+    WHERE c._tg_open AND ${which}
+    AND (c._tg_deleted OR t.${keys[0]?.quoted} IS NOT NULL) ${othersConflict(shape, "")}`;
+}
+
+/** The head of an insert into the others: keys, values, owner. */
+export function othersInsert(shape: TableShape): string {
+  const [, others] = sideTables(shape);
+  const all = [...shape.keyColumns, ...shape.valueColumns];
+  return `INSERT INTO ${others} AS o (${listColumns(all)}, ${OWNER.join(", ")})`;
+}
+
+/** The end of an insert into the others. */
+export function othersConflict({ keyColumns, valueColumns }: TableShape, newer: string): string {
+  const names = [...valueColumns.map(({ quoted }) => quoted), ...RANK, "_tg_deleted"];
+  const set = names.map((name) => `${name} = excluded.${name}`).join(", ");
+  return `ON CONFLICT (${listColumns(keyColumns)}, _tg_writer) DO UPDATE SET ${set} ${newer}`;
+}
+
+/** Gives open keys to the highest rank among the others, and closes them (M4). */
+export function settleTemplates(dialect: Dialect, shape: TableShape): string[] {
+  const [owners, others] = sideTables(shape);
+  const { keyColumns: keys, valueColumns: values } = shape;
+  const keyList = listColumns(keys);
+  const all = [...keys, ...values];
+  const orphaned = `SELECT ${listColumns(keys, "c")} FROM ${owners} AS c
+    WHERE c._tg_open AND NOT EXISTS (SELECT 1 FROM ${others} AS o WHERE ${sameKeys("o", "c", keys)})`;
+  const restored = values.map((column) => dialect.fromAny(`o.${column.quoted}`, column));
+  return [
     `UPDATE ${owners} AS c SET ${OWNER.map((name) => `${name} = b.${name}`).join(", ")}
-      FROM (SELECT ${list(keys, "o")}, ${columnsOf(OWNER, "o")}, row_number() OVER (
-        PARTITION BY ${list(keys, "o")}
+      FROM (SELECT ${listColumns(keys, "o")}, ${namesOf(OWNER, "o")}, row_number() OVER (
+        PARTITION BY ${listColumns(keys, "o")}
         ORDER BY ${RANK.map((name) => `o.${name} DESC`).join(", ")}, o._tg_writer DESC) AS _tg_rank
-        FROM ${others} AS o JOIN ${owners} AS k ON ${same("o", "k", keys)} WHERE k._tg_open) AS b
-      WHERE ${same("c", "b", keys)} AND b._tg_rank = 1`,
+        FROM ${others} AS o JOIN ${owners} AS k ON ${sameKeys("o", "k", keys)} WHERE k._tg_open) AS b
+      WHERE ${sameKeys("c", "b", keys)} AND b._tg_rank = 1`,
     `DELETE FROM ${shape.target} WHERE (${keyList}) IN (${orphaned})`,
     `DELETE FROM ${owners} WHERE (${keyList}) IN (${orphaned})`,
     insertInto(
       dialect,
       { ...shape, columns: all },
-      `SELECT ${[list(keys, "o"), ...restored].join(", ")} FROM ${others} AS o
-      JOIN ${owners} AS c ON ${same("o", "c", keys)} AND o._tg_writer = c._tg_writer
+      `SELECT ${[listColumns(keys, "o"), ...restored].join(", ")} FROM ${others} AS o
+      JOIN ${owners} AS c ON ${sameKeys("o", "c", keys)} AND o._tg_writer = c._tg_writer
       WHERE c._tg_open AND NOT c._tg_deleted`,
     ),
     `DELETE FROM ${shape.target} WHERE (${keyList}) IN (
-      SELECT ${list(keys, "c")} FROM ${owners} AS c WHERE c._tg_open AND c._tg_deleted)`,
+      SELECT ${listColumns(keys, "c")} FROM ${owners} AS c WHERE c._tg_open AND c._tg_deleted)`,
     `DELETE FROM ${others} WHERE (${keyList}, _tg_writer) IN (
-      SELECT ${list(keys, "c")}, c._tg_writer FROM ${owners} AS c WHERE c._tg_open)`,
+      SELECT ${listColumns(keys, "c")}, c._tg_writer FROM ${owners} AS c WHERE c._tg_open)`,
     `UPDATE ${owners} SET _tg_open = false WHERE _tg_open`,
   ];
 }
@@ -275,7 +300,7 @@ function lockTemplate(shape: TableShape): string {
   const [owners, others] = sideTables(shape);
   return `SELECT 1 FROM ${WRITERS_TABLE} AS w WHERE w.id IN (
     SELECT o._tg_writer FROM ${others} AS o JOIN ${owners} AS c
-    ON ${same("o", "c", shape.keyColumns)} WHERE c._tg_open) ORDER BY w.id FOR SHARE`;
+    ON ${sameKeys("o", "c", shape.keyColumns)} WHERE c._tg_open) ORDER BY w.id FOR SHARE`;
 }
 
 /** Inserts or updates rows of the user's table (M5). */
@@ -286,10 +311,10 @@ function insertInto(dialect: Dialect, shape: TableShape, select: string): string
     valueColumns.length === 0
       ? "DO NOTHING"
       : `DO UPDATE SET ${set} WHERE ${dialect.differs("t", "excluded", valueColumns)}`;
-  return `INSERT INTO ${target} AS t (${list(columns)}) ${select}
-    ON CONFLICT (${list(keyColumns)}) ${update}`;
+  return `INSERT INTO ${target} AS t (${listColumns(columns)}) ${select}
+    ON CONFLICT (${listColumns(keyColumns)}) ${update}`;
 }
 
-function sideTables({ name }: TableShape): [owners: string, others: string] {
+export function sideTables({ name }: TableShape): [owners: string, others: string] {
   return [quotedName(ownersTable(name)), quotedName(othersTable(name))];
 }

@@ -29,7 +29,7 @@ export function createTableSink(spec: TableSinkSpec, database: DatabaseAddress):
     mode: "transactional",
     dialect: database.dialect,
     async prepare() {
-      const opened = await openDatabase(database);
+      const opened = await openSinkDatabase(database);
       try {
         plans.fill(await opened.prepare(spec.tables));
       } finally {
@@ -65,7 +65,7 @@ export function createIdempotentTableSink(spec: TableSinkSpec): IdempotentSink {
    */
   async function open(): Promise<SinkDatabase> {
     if (closed) throw new TidegateError("TG_CLOSED", "the sink is closed");
-    opening ??= openDatabase(address);
+    opening ??= openSinkDatabase(address);
     try {
       return await opening;
     } catch (error) {
@@ -136,7 +136,7 @@ function checkSpec(spec: TableSinkSpec): void {
 }
 
 /** Loads only the driver that is needed. */
-async function openDatabase(address: DatabaseAddress): Promise<SinkDatabase> {
+export async function openSinkDatabase(address: DatabaseAddress): Promise<SinkDatabase> {
   if (address.dialect === "sqlite") {
     return (await import("./sqlite-database.ts")).openSqliteDatabase(address.path);
   }

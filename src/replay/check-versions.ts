@@ -1,0 +1,66 @@
+// Check versions: finds the object versions of a plan that are gone, before anything runs.
+//   V1. A version whose bytes are gone does not matter if a later event of the same object is part
+//       of the replay: its rows would be replaced anyway. It is skipped.
+//   V2. Any other missing version is reported.
+
+import type { ObjectSource } from "../ports/object-source.ts";
+import { objectName, type ReplayInput } from "./replay-input.ts";
+
+const CHECKS_AT_ONCE = 16;
+
+export interface GoneVersion {
+  readonly key: string;
+  readonly uri: string;
+  readonly versionId: string | null;
+  readonly reason: string;
+}
+
+export interface CheckedVersions {
+  readonly present: readonly ReplayInput[];
+  /** V1 */
+  readonly superseded: readonly GoneVersion[];
+  /** V2 */
+  readonly gone: readonly GoneVersion[];
+}
+
+const REASONS = {
+  missing: "does not exist any more",
+  replaced: "was overwritten, and its version was not kept",
+} as const;
+
+export async function checkVersions(
+  objects: ObjectSource,
+  inputs: readonly ReplayInput[],
+  signal: AbortSignal,
+): Promise<CheckedVersions> {
+  const newest = new Map(inputs.map((input) => [objectName(input), input.key]));
+  const reasons = new Map<string, string>();
+  let next = 0;
+  const check = async (): Promise<void> => {
+    for (let at = next++; at < inputs.length; at = next++) {
+      const input = inputs[at];
+      if (input === undefined || input.kind === "removed") continue;
+      const opened = await objects.open(input.object, signal);
+      if (opened.kind === "opened") continue;
+      const reason = opened.kind === "forbidden" ? opened.reason : REASONS[opened.kind];
+      reasons.set(input.key, reason);
+    }
+  };
+  await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, check));
+  const named = (input: ReplayInput): GoneVersion => {
+    const { versionId } = input.object;
+    return {
+      key: input.key,
+      uri: objectName(input),
+      versionId,
+      reason: reasons.get(input.key) ?? "",
+    };
+  };
+  const missing = inputs.filter(({ key }) => reasons.has(key));
+  const isNewest = (input: ReplayInput) => newest.get(objectName(input)) === input.key;
+  return {
+    present: inputs.filter(({ key }) => !reasons.has(key)),
+    superseded: missing.filter((input) => !isNewest(input)).map(named),
+    gone: missing.filter(isNewest).map(named),
+  };
+}

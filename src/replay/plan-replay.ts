@@ -1,0 +1,165 @@
+// Plan replay: which records a replay runs again, before anything runs.
+//   P1. The input set is the committed records of the window, as the ledger lists them now. It is
+//       frozen with the run; records that commit later are not part of it.
+//   P2. The id of a run is derived from the request, the code and the input set. The same request
+//       on the same records is the same run.
+//   P3. Records that cannot be replayed are counted and named, never dropped silently.
+
+import { canonicalJson } from "../core/encoding/canonical-json.ts";
+import { sha256Hex, sha256HexOfParts } from "../core/encoding/hash.ts";
+import { formatInstant } from "../core/encoding/rfc3339.ts";
+import { deterministicUuid } from "../core/encoding/uuid.ts";
+import { TidegateError } from "../core/errors.ts";
+import type { EpochMs } from "../core/units.ts";
+import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ledger, ListedRecord, RecordQuery } from "../ports/ledger.ts";
+import type { LedgerScope } from "../ports/record.ts";
+import { compareInputs, objectName, type ReplayInput, rebuildInput } from "./replay-input.ts";
+
+/** A plan is kept in memory. */
+export const REPLAY_INPUTS_MAX = 2_000_000;
+const PAGE_RECORDS = 1_000;
+
+export type ReplayTarget = "shadow" | "live";
+
+export interface ReplayRequest {
+  readonly from: EpochMs;
+  /** Exclusive. */
+  readonly to: EpochMs;
+  /** Only objects of this bucket, and whose key starts with `prefix`. */
+  readonly bucket: string | null;
+  readonly prefix: string | null;
+  readonly into: ReplayTarget;
+}
+
+/** The digests that decide whether two runs have the same code and settings. */
+export interface RunDigests {
+  readonly codeDigest: string;
+  readonly configDigest: string;
+}
+
+/** The newest commit of an input set. */
+export interface ReplayCut {
+  readonly committedAt: EpochMs;
+  readonly key: string;
+}
+
+export interface ReplayPlan {
+  readonly run: string;
+  readonly request: ReplayRequest;
+  readonly digests: RunDigests;
+  /** In the order in which they run. */
+  readonly inputs: readonly ReplayInput[];
+  readonly inputsDigest: string;
+  readonly cut: ReplayCut;
+  /** Records of the window that are not replayed, by reason (P3). */
+  readonly leftOut: Readonly<Record<string, number>>;
+}
+
+export async function planReplay(
+  ports: { readonly ledger: Ledger; readonly clock: Clock },
+  pipeline: Pipeline,
+  request: ReplayRequest,
+  digests: RunDigests,
+): Promise<ReplayPlan> {
+  refuseWindow(request, ports.clock.now());
+  const scope = { pipeline: pipeline.name, generation: pipeline.generation };
+  const inputs: ReplayInput[] = [];
+  const leftOut = new Map<string, number>();
+  let cut: ReplayCut | null = null;
+  for await (const listed of recordsIn(ports.ledger, scope, request)) {
+    const input = inputOf(pipeline, listed);
+    if (typeof input === "string") {
+      leftOut.set(input, (leftOut.get(input) ?? 0) + 1); // P3
+      continue;
+    }
+    if (inputs.push(input) > REPLAY_INPUTS_MAX) refuse(tooMany(request));
+    cut = laterCut(cut, { committedAt: listed.record.changedAt, key: listed.key });
+  }
+  if (cut === null) refuse(`no record to replay ${windowText(request)}${leftOutText(leftOut)}`);
+  inputs.sort(compareInputs);
+  const inputsDigest = digestOfInputs(inputs);
+  const run = runIdOf(scope, request, digests, inputsDigest);
+  const sorted = Object.fromEntries([...leftOut].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return { run, request, digests, inputs, inputsDigest, cut, leftOut: sorted };
+}
+
+function refuse(message: string): never {
+  throw new TidegateError("TG_REPLAY_REFUSED", message);
+}
+
+function refuseWindow({ from, to }: ReplayRequest, now: EpochMs): void {
+  const [since, until] = [formatInstant(from), formatInstant(to)];
+  if (from > to) refuse(`--from ${since} is after --to ${until}; swap them`);
+  if (from === to) refuse(`the window from ${since} to ${until} is empty; --to is exclusive`);
+  if (to > now) {
+    refuse(`--to ${until} is in the future; choose a time up to ${formatInstant(now)}`);
+  }
+}
+
+export function windowText({ from, to, bucket, prefix }: ReplayRequest): string {
+  const objects = bucket === null ? "" : ` of s3://${bucket}/${prefix ?? ""}`;
+  return `in the window ${formatInstant(from)} to ${formatInstant(to)}${objects}`;
+}
+
+function leftOutText(leftOut: ReadonlyMap<string, number>): string {
+  const parts = [...leftOut].map(([reason, count]) => `${count} ${reason}`);
+  return parts.length === 0 ? "" : `; left out: ${parts.join(", ")}`;
+}
+
+function tooMany(request: ReplayRequest): string {
+  return `more than ${REPLAY_INPUTS_MAX} records ${windowText(request)}; replay a shorter window`;
+}
+
+async function* recordsIn(
+  ledger: Ledger,
+  scope: LedgerScope,
+  { from, to, bucket, prefix }: ReplayRequest,
+): AsyncGenerator<ListedRecord> {
+  const of = bucket === null ? {} : { bucket, ...(prefix !== null && { prefix }) };
+  const query: RecordQuery = { by: "event-time", from, to, ...of };
+  let after: string | null = null;
+  do {
+    const page = await ledger.listRecords(scope, query, { after, limit: PAGE_RECORDS });
+    yield* page.records;
+    after = page.next;
+  } while (after !== null);
+}
+
+/** The input of a record, or why it is left out. */
+function inputOf(pipeline: Pipeline, { key, record, input }: ListedRecord): ReplayInput | string {
+  if (record.kind !== "committed") {
+    return record.kind === "parked" ? "dead-lettered or held" : "not committed yet";
+  }
+  if (input.kind !== "object") return "messages, whose bodies the ledger does not store";
+  const rebuilt = rebuildInput(pipeline, { ...input, key });
+  return rebuilt ?? "events that cannot be rebuilt, such as redriven rows";
+}
+
+function laterCut(a: ReplayCut | null, b: ReplayCut): ReplayCut {
+  if (a === null || b.committedAt > a.committedAt) return b;
+  return b.committedAt === a.committedAt && b.key > a.key ? b : a;
+}
+
+export function digestOfInputs(inputs: readonly ReplayInput[]): string {
+  const lines = inputs.map((input) => {
+    const { versionId, etag } = input.object;
+    return `${canonicalJson([input.key, objectName(input), versionId, etag, input.lane.lane])}\n`;
+  });
+  return sha256HexOfParts(lines);
+}
+
+/** P2 */
+function runIdOf(
+  scope: LedgerScope,
+  { from, to, bucket, prefix, into }: ReplayRequest,
+  { codeDigest, configDigest }: RunDigests,
+  inputsDigest: string,
+): string {
+  const asked = [scope.pipeline, scope.generation, from, to, bucket, prefix, into];
+  return deterministicUuid(
+    to,
+    sha256Hex(canonicalJson([asked, codeDigest, configDigest, inputsDigest])),
+  );
+}

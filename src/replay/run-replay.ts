@@ -1,0 +1,254 @@
+// Run replay: takes frozen inputs through the stages of the pipeline again.
+//   N1. The queue is not touched: deliveries are built from the inputs, and dead letters stay in
+//       the ledger of the replay's generation.
+//   N2. Inputs run in their order. Two events of one object are never in flight together, so each
+//       version is applied, whatever the concurrency.
+//   N3. A record keeps the lane that was recorded for it. Nothing is held as too late.
+//   N4. A record that is committed in the replay's generation is not run again: a run that was
+//       killed continues where it was.
+//   N5. Backoffs are short: no one else waits for these records.
+
+import { type DurationMs, durationMs, minutes, seconds } from "../core/units.ts";
+import {
+  type BatchRunner,
+  type BatchRunnerPorts,
+  createBatchRunner,
+} from "../ingest/running/batch-runner.ts";
+import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import { recordKey } from "../ledger/record-key.ts";
+import type { Ledger, ListedRecord } from "../ports/ledger.ts";
+import type { Queue } from "../ports/queue-receiver.ts";
+import type { LedgerScope, RecordKey } from "../ports/record.ts";
+import { deliveryOf, objectName, type ReplayInput } from "./replay-input.ts";
+import { withSourceKeys } from "./source-keys.ts";
+
+export type ReplayPorts = Omit<BatchRunnerPorts, "queue" | "deadLetters" | "lateQueue">;
+
+export interface ReplayOptions {
+  /** The pipeline, with the generation of its live records. */
+  readonly pipeline: Pipeline;
+  readonly generation: number;
+  readonly run: string;
+  readonly owner: string;
+  readonly concurrency: number | null;
+  readonly signal: AbortSignal;
+  readonly onProgress: (progress: ReplayProgress) => void;
+  /** Asked after every batch. */
+  readonly isCancelled: () => Promise<boolean>;
+}
+
+export interface ReplayProgress {
+  readonly done: number;
+  readonly of: number;
+  /** Since the start of this process. */
+  readonly elapsedMs: number;
+  /** Null until it can be estimated. */
+  readonly remainingMs: number | null;
+}
+
+/** How a replay ended, from the ledger. */
+export interface ReplayOutcome {
+  readonly how: "complete" | "failed" | "cancelled" | "stopped";
+  readonly committed: number;
+  readonly superseded: number;
+  /** Records that the handler or the sink rejected, with the reason of the first few. */
+  readonly failed: number;
+  readonly failures: readonly { readonly uri: string; readonly reason: string }[];
+}
+
+const BATCHES_PER_WORKER = 8;
+const BATCH_MAX = 1_000;
+const WORK_MS_MIN: DurationMs = minutes(1);
+const SETTLE_MS: DurationMs = seconds(30);
+const BACKOFF_BASE_MS = 100;
+const BACKOFF_CAP_MS = 2_000;
+const PAGE_RECORDS = 1_000;
+const FAILURES_SHOWN = 5;
+
+export async function runReplay(
+  ports: ReplayPorts,
+  inputs: readonly ReplayInput[],
+  options: ReplayOptions,
+): Promise<ReplayOutcome> {
+  const { clock, ledger } = ports;
+  const { pipeline, generation, run, owner, signal } = options;
+  const scope: LedgerScope = { pipeline: pipeline.name, generation };
+  const byKey = new Map(inputs.map((input) => [recordKey(scope, input.identity), input]));
+  const ended = await endedIn(ledger, scope, byKey); // N4
+  const open = inputs.filter(({ identity }) => !ended.has(recordKey(scope, identity)));
+  const replayed = replayedPipeline(pipeline, options);
+  const runner = createBatchRunner(
+    {
+      ...ports,
+      queue: { name: "replay", fifo: false },
+      deadLetters: NO_QUEUE, // N1
+      sink: ports.sink && withSourceKeys(ports.sink, sourceKeys(byKey)),
+    },
+    { pipeline: replayed, owner, runId: run, laneOf: laneOf(byKey) },
+  );
+  await runner.start();
+  try {
+    const since = clock.monotonic();
+    let done = 0;
+    let cancelled = false;
+    for (const batch of batchesOf(open, batchSize(replayed))) {
+      if (signal.aborted || cancelled) break;
+      await runBatch(ports, runner, batch, { pipeline, signal });
+      done += batch.length;
+      const elapsedMs = clock.monotonic() - since;
+      const remainingMs = (elapsedMs / done) * (open.length - done);
+      const counted = done + inputs.length - open.length;
+      options.onProgress({ done: counted, of: inputs.length, elapsedMs, remainingMs });
+      cancelled = await options.isCancelled();
+    }
+    return await outcomeOf(ledger, scope, byKey, { cancelled, total: inputs.length });
+  } finally {
+    runner.close();
+  }
+}
+
+/** The pipeline as a replay runs it (N3, N5). */
+function replayedPipeline(pipeline: Pipeline, options: ReplayOptions): Pipeline {
+  const { retry, concurrency } = pipeline;
+  return {
+    ...pipeline,
+    generation: options.generation,
+    late: "process",
+    retry: {
+      ...retry,
+      baseMs: durationMs(Math.min(retry.baseMs, BACKOFF_BASE_MS)),
+      capMs: durationMs(Math.min(retry.capMs, BACKOFF_CAP_MS)),
+    },
+    concurrency: { ...concurrency, total: options.concurrency ?? concurrency.total },
+  };
+}
+
+function sourceKeys(byKey: ReadonlyMap<RecordKey, ReplayInput>) {
+  return (key: RecordKey): RecordKey => byKey.get(key)?.key ?? key;
+}
+
+function laneOf(byKey: ReadonlyMap<RecordKey, ReplayInput>) {
+  return ({ key }: { readonly key: RecordKey }) =>
+    byKey.get(key)?.lane ?? ({ lane: "live", watermark: null } as const);
+}
+
+function batchSize({ concurrency: { total } }: Pipeline): number {
+  return Math.min(Math.max(total * BATCHES_PER_WORKER, 1), BATCH_MAX);
+}
+
+/** N2: a batch ends before an object that it already has. */
+function* batchesOf(inputs: readonly ReplayInput[], size: number): Generator<ReplayInput[]> {
+  let batch: ReplayInput[] = [];
+  let names = new Set<string>();
+  for (const input of inputs) {
+    const name = objectName(input);
+    if (batch.length >= size || names.has(name)) {
+      yield batch;
+      [batch, names] = [[], new Set()];
+    }
+    batch.push(input);
+    names.add(name);
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Runs a batch until every record has an outcome, or the replay is stopped. */
+async function runBatch(
+  { clock }: ReplayPorts,
+  runner: BatchRunner,
+  batch: readonly ReplayInput[],
+  { pipeline, signal }: { readonly pipeline: Pipeline; readonly signal: AbortSignal },
+): Promise<void> {
+  const workMs = durationMs(Math.max(pipeline.timeoutMs * 2, WORK_MS_MIN));
+  const time = { workMs, totalMs: durationMs(workMs + SETTLE_MS) };
+  let open = batch.map((input) => deliveryOf(input, 1));
+  while (open.length > 0 && !signal.aborted) {
+    const results = await runner.run(open, time);
+    const failed = results.filter(({ settlement }) => settlement.kind !== "delete");
+    if (failed.length === 0) return;
+    const delays = failed.map(({ settlement }) =>
+      settlement.kind === "return" ? settlement.delayMs : BACKOFF_CAP_MS,
+    );
+    open = failed.map(({ delivery }) => nextDelivery(delivery));
+    const delayMs = durationMs(Math.min(...delays, BACKOFF_CAP_MS));
+    await clock.sleep(delayMs, signal).catch(() => undefined);
+  }
+}
+
+function nextDelivery<D extends { readonly receipt: string; readonly receiveCount: number }>(
+  delivery: D,
+): D {
+  const receiveCount = delivery.receiveCount + 1;
+  const receipt = delivery.receipt.replace(/\d+$/, String(receiveCount));
+  return { ...delivery, receipt, receiveCount };
+}
+
+async function* recordsOfReplay(ledger: Ledger, scope: LedgerScope): AsyncGenerator<ListedRecord> {
+  let after: string | null = null;
+  do {
+    const page = await ledger.listRecords(
+      scope,
+      { by: "event-time" },
+      { after, limit: PAGE_RECORDS },
+    );
+    yield* page.records;
+    after = page.next;
+  } while (after !== null);
+}
+
+/** Committed records (N4); failed ones are reopened, to be tried again. */
+async function endedIn(
+  ledger: Ledger,
+  scope: LedgerScope,
+  byKey: ReadonlyMap<RecordKey, ReplayInput>,
+): Promise<Set<RecordKey>> {
+  const ended = new Set<RecordKey>();
+  for await (const { key, record } of recordsOfReplay(ledger, scope)) {
+    if (!byKey.has(key)) continue;
+    if (record.kind === "committed") ended.add(key);
+    if (record.kind === "parked") await ledger.reopen(scope, [key]);
+  }
+  return ended;
+}
+
+async function outcomeOf(
+  ledger: Ledger,
+  scope: LedgerScope,
+  byKey: ReadonlyMap<RecordKey, ReplayInput>,
+  { cancelled, total }: { readonly cancelled: boolean; readonly total: number },
+): Promise<ReplayOutcome> {
+  let [committed, superseded, failed] = [0, 0, 0];
+  const failures: { uri: string; reason: string }[] = [];
+  for await (const { key, record } of recordsOfReplay(ledger, scope)) {
+    const input = byKey.get(key);
+    if (input === undefined) continue;
+    if (record.kind === "committed") {
+      if (record.superseded) superseded += 1;
+      else committed += 1;
+    }
+    if (record.kind !== "parked") continue;
+    failed += 1;
+    if (failures.length < FAILURES_SHOWN) {
+      failures.push({ uri: objectName(input), reason: record.failure.message });
+    }
+  }
+  const isDone = committed + superseded + failed >= total;
+  const how = isDone ? (failed > 0 ? "failed" : "complete") : cancelled ? "cancelled" : "stopped";
+  return { how, committed, superseded, failed, failures };
+}
+
+/** A dead-letter queue that keeps nothing: the ledger has the dossiers (N1). */
+const NO_QUEUE: Queue = {
+  kind: "queue",
+  limits: { entriesMax: 10, messageBytesMax: 1_048_576, batchBytesMax: 1_048_576 },
+  name: "replay-dead-letters",
+  fifo: false,
+  sendBatch: async (messages) =>
+    messages.map(() => ({ kind: "sent", messageId: "replay", sequenceNumber: null })),
+  receive: async () => [],
+  deleteBatch: async (receipts) => receipts.map(() => ({ kind: "done" })),
+  changeVisibility: async (changes) => changes.map(() => ({ kind: "done" })),
+  facts: async () => {
+    throw new Error("a replay has no queue");
+  },
+};

@@ -1,0 +1,384 @@
+// Open replays: the replays of a pipeline, on its ledger, sink and objects.
+//   O1. One replay of a pipeline runs at a time. A process that was killed does not block the next:
+//       on the same machine its process id tells, elsewhere its heartbeat.
+//   O2. Missing object versions are reported before anything is written.
+//   O3. The queue of the pipeline is not opened.
+
+import { hostname } from "node:os";
+import { TidegateError } from "../../core/errors.ts";
+import { days, msBetween } from "../../core/units.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
+import { systemCallLimit } from "../../platform/call-limit.ts";
+import { systemPorts } from "../../platform/index.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { ObjectSource } from "../../ports/object-source.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import type { Promotion, Shadow, TableDifference } from "../../ports/shadow.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import { createRowReader } from "../../readers/row-reader.ts";
+import { checkVersions, type GoneVersion } from "../../replay/check-versions.ts";
+import { planReplay, type ReplayPlan, type ReplayRequest } from "../../replay/plan-replay.ts";
+import { HOLDER_MS_MAX, readHolder, writeHolder } from "../../replay/replay-holder.ts";
+import {
+  cancelReplay,
+  findReplay,
+  forgetReplay,
+  frozenInputs,
+  isCancelled,
+  listReplays,
+  type ReplayEntry,
+  registerReplay,
+  requireReplay,
+  uncancelReplay,
+} from "../../replay/replay-registry.ts";
+import { type ReplayOutcome, type ReplayProgress, runReplay } from "../../replay/run-replay.ts";
+import { openAwsObjects } from "../open/aws-environment.ts";
+import { openLedger } from "../open/open-ledger.ts";
+import { openSink } from "../open/open-sink.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
+import { digestOfFile, digestOfFunctions } from "../runs/code-digest.ts";
+import { configDigest } from "../runs/config-digest.ts";
+import { runEnvironment } from "../runs/record-run.ts";
+import { startRunRecorder } from "../runs/run-recorder.ts";
+import { openShadow } from "./open-shadow.ts";
+
+export interface ReplaysOptions {
+  /** The URL of the ledger. */
+  readonly ledger: string;
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  /** The file of the pipeline, for the code digest. */
+  readonly file?: string | undefined;
+  /** Default: S3 at the endpoint. */
+  readonly objects?: ObjectSource;
+  /** Default: none. */
+  readonly telemetry?: Telemetry;
+}
+
+export interface StartReplay {
+  readonly concurrency?: number | undefined;
+  /** Continues without versions that are gone, instead of refusing. */
+  readonly skipGone?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: (progress: ReplayProgress) => void;
+}
+
+export type ReplayState =
+  | "running"
+  | "stopped"
+  | "cancelled"
+  | "failed"
+  | "ready"
+  | "promoted"
+  | "complete";
+
+export interface ReplayStatus {
+  readonly entry: ReplayEntry;
+  readonly state: ReplayState;
+  /** Null if it never ran to an end. */
+  readonly outcome: ReplayOutcome | null;
+  /** The shadow's table of each table; empty for a replay into the live tables. */
+  readonly tables: ReadonlyMap<string, string>;
+}
+
+export interface CheckedPlan extends ReplayPlan {
+  /** The run of the same request, if there is one. */
+  readonly existing: ReplayStatus | null;
+  readonly gone: readonly GoneVersion[];
+  readonly superseded: readonly GoneVersion[];
+}
+
+export interface Replays extends AsyncDisposable {
+  /** What a replay would run; writes nothing. */
+  plan(request: ReplayRequest, signal?: AbortSignal): Promise<CheckedPlan>;
+  /** Runs the request, or continues the run of the same request. */
+  start(request: ReplayRequest, options?: StartReplay): Promise<ReplayStatus>;
+  /** Continues a run that was stopped or cancelled, or whose process died. */
+  resume(run: string, options?: StartReplay): Promise<ReplayStatus>;
+  list(): Promise<readonly ReplayStatus[]>;
+  show(run: string): Promise<ReplayStatus>;
+  diff(run: string, samplesMax: number): Promise<readonly TableDifference[]>;
+  promote(run: string): Promise<Promotion>;
+  drop(run: string): Promise<void>;
+  cancel(run: string): Promise<void>;
+}
+
+export async function openReplays(pipeline: Pipeline, options: ReplaysOptions): Promise<Replays> {
+  const retentionMs = days(pipeline.ledgerRetentionDays);
+  const ledger = await openLedger(options.ledger, systemPorts, { retentionMs, migrate: false });
+  return new LedgerReplays(pipeline, options, ledger);
+}
+
+class LedgerReplays implements Replays {
+  readonly #pipeline: Pipeline;
+  readonly #options: ReplaysOptions;
+  readonly #ledger: Ledger;
+  readonly #scope: LedgerScope;
+  readonly #ports;
+
+  constructor(pipeline: Pipeline, options: ReplaysOptions, ledger: Ledger) {
+    this.#pipeline = pipeline;
+    this.#options = options;
+    this.#ledger = ledger;
+    this.#scope = { pipeline: pipeline.name, generation: pipeline.generation };
+    this.#ports = { ...systemPorts, ledger };
+  }
+
+  async plan(request: ReplayRequest, signal = new AbortController().signal): Promise<CheckedPlan> {
+    if (request.into === "shadow") this.#openShadow("00000000", "").close();
+    const plan = await planReplay(this.#ports, this.#pipeline, request, this.#digests());
+    const entry = await findReplay(this.#ledger, this.#scope, plan.run);
+    const existing = entry === null ? null : await this.#status(entry);
+    const objects = await this.#objects();
+    const { gone, superseded, present } = await checkVersions(objects, plan.inputs, signal);
+    return { ...plan, inputs: present, existing, gone, superseded };
+  }
+
+  async start(request: ReplayRequest, options: StartReplay = {}): Promise<ReplayStatus> {
+    const plan = await this.plan(request, options.signal);
+    if (plan.existing !== null) return await this.resume(plan.run, options);
+    await this.#refuseRunning();
+    if (plan.gone.length > 0 && options.skipGone !== true) refuse(goneText(plan.gone)); // O2
+    if (plan.inputs.length === 0) refuse("every version of the window is gone; nothing to replay");
+    const missing = [...plan.gone, ...plan.superseded];
+    const entry = await registerReplay(this.#ports, this.#scope, plan, missing);
+    return await this.#run(entry, options);
+  }
+
+  async resume(run: string, options: StartReplay = {}): Promise<ReplayStatus> {
+    const entry = await requireReplay(this.#ledger, this.#scope, run);
+    const status = await this.#status(entry);
+    switch (status.state) {
+      case "ready":
+      case "promoted":
+      case "complete":
+        return status;
+      default:
+        await this.#refuseRunning();
+        this.#refuseOtherCode(entry);
+        return await this.#run(entry, options);
+    }
+  }
+
+  async list(): Promise<readonly ReplayStatus[]> {
+    const all: ReplayStatus[] = [];
+    for (const entry of await listReplays(this.#ledger, this.#scope)) {
+      all.push(await this.#status(entry));
+    }
+    return all;
+  }
+
+  async show(run: string): Promise<ReplayStatus> {
+    return await this.#status(await requireReplay(this.#ledger, this.#scope, run));
+  }
+
+  async diff(run: string, samplesMax: number): Promise<readonly TableDifference[]> {
+    return await this.#withShadow(run, async (shadow) => {
+      if ((await shadow.state()) === null) refuse(`the run ${run} has no shadow to compare`);
+      return await shadow.diff(samplesMax);
+    });
+  }
+
+  promote(run: string): Promise<Promotion> {
+    return this.#withShadow(run, (shadow) => shadow.promote());
+  }
+
+  async drop(run: string): Promise<void> {
+    const entry = await requireReplay(this.#ledger, this.#scope, run);
+    if ((await this.#status(entry)).state === "running") {
+      refuse(`the run ${run} is running; cancel it first with tidegate replay cancel ${run}`);
+    }
+    if (entry.request.into === "shadow") {
+      await this.#withShadow(run, (shadow) => shadow.drop());
+    }
+    await forgetReplay(this.#ledger, this.#scope, entry);
+  }
+
+  async cancel(run: string): Promise<void> {
+    const entry = await requireReplay(this.#ledger, this.#scope, run);
+    const { state } = await this.#status(entry);
+    if (state !== "running") refuse(`the run ${run} is ${state}, not running`);
+    await cancelReplay(this.#ports, this.#scope, entry);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#ledger.close();
+  }
+
+  async #run(entry: ReplayEntry, options: StartReplay): Promise<ReplayStatus> {
+    const { signal = new AbortController().signal, concurrency = null } = options;
+    const inputs = await frozenInputs(this.#ledger, this.#scope, entry);
+    await uncancelReplay(this.#ledger, this.#scope, entry);
+    const shadow = entry.request.into === "shadow" ? this.#shadowOf(entry) : null;
+    await shadow?.open();
+    const sink = shadow === null ? await this.#liveSink() : shadow.sink();
+    await sink?.prepare();
+    const hold = (outcome: ReplayOutcome | null) =>
+      writeHolder(this.#ports, this.#scope, entry, { host: hostname(), pid: process.pid, outcome });
+    await hold(null);
+    let heldAt = systemPorts.clock.monotonic();
+    const progress = { done: 0 };
+    const recorder = await this.#record(entry, progress);
+    let outcome: ReplayOutcome | null = null;
+    try {
+      outcome = await runReplay(
+        {
+          ...this.#ports,
+          callLimit: systemCallLimit,
+          objects: await this.#objects(),
+          rows: createRowReader(systemPorts),
+          sink,
+          telemetry: this.#options.telemetry ?? SILENT,
+        },
+        inputs,
+        {
+          pipeline: this.#pipeline,
+          generation: entry.generation,
+          run: entry.run,
+          owner: `${hostname()}:${process.pid}:${entry.run.slice(0, 8)}`,
+          concurrency,
+          signal,
+          onProgress: (now) => {
+            progress.done = now.done;
+            options.onProgress?.(now);
+          },
+          isCancelled: async () => {
+            if (systemPorts.clock.monotonic() - heldAt > HOLDER_MS_MAX / 4) {
+              heldAt = systemPorts.clock.monotonic();
+              await hold(null);
+            }
+            return await isCancelled(this.#ledger, this.#scope, entry);
+          },
+        },
+      );
+      if (outcome.how === "complete") await shadow?.seal();
+      await hold(outcome);
+    } finally {
+      await recorder.close(outcome?.how === "complete" ? "ended" : "to be continued");
+      await sink?.close();
+      await shadow?.close();
+    }
+    return await this.#status(entry);
+  }
+
+  #record(entry: ReplayEntry, progress: { readonly done: number }) {
+    const { run, generation, request, digests, inputsDigest, cut } = entry;
+    return startRunRecorder(
+      this.#ports,
+      { ...this.#scope, generation },
+      {
+        id: run,
+        kind: "replay",
+        ...digests,
+        environment: JSON.stringify(runEnvironment()),
+        parameters: JSON.stringify({ ...request, inputsDigest, cut: cut.committedAt }),
+      },
+      () => ({ done: progress.done }),
+    );
+  }
+
+  async #status(entry: ReplayEntry): Promise<ReplayStatus> {
+    const holder = await readHolder(this.#ledger, this.#scope, entry);
+    const outcome = holder?.outcome ?? null;
+    const isShadow = entry.request.into === "shadow";
+    const shadow = isShadow ? this.#shadowOf(entry) : null;
+    const tables = shadow?.tables ?? new Map();
+    const stored = await shadow?.state();
+    await shadow?.close();
+    const known = (state: ReplayState): ReplayStatus => ({ entry, state, outcome, tables });
+    if (stored === "promoted" || stored === "ready") return known(stored);
+    if (outcome?.how === "complete") return known("complete");
+    const isAlive =
+      holder !== null &&
+      outcome === null &&
+      msBetween(holder.at, systemPorts.clock.now()) < HOLDER_MS_MAX &&
+      (holder.host !== hostname() || isRunning(holder.pid));
+    if (isAlive) return known("running"); // O1
+    if (await isCancelled(this.#ledger, this.#scope, entry)) return known("cancelled");
+    return known(outcome?.how === "failed" ? "failed" : "stopped");
+  }
+
+  /** O1 */
+  async #refuseRunning(): Promise<void> {
+    for (const { state, entry } of await this.list()) {
+      if (state !== "running") continue;
+      refuse(
+        `the run ${entry.run} of ${this.#scope.pipeline} is running; wait for it, or cancel it ` +
+          `with tidegate replay cancel ${entry.run}`,
+      );
+    }
+  }
+
+  #refuseOtherCode({ run, digests }: ReplayEntry): void {
+    if (digests.codeDigest === this.#digests().codeDigest) return;
+    refuse(
+      `the run ${run} began with other code, and would mix both; drop it with tidegate replay ` +
+        `drop ${run}, and start a new one`,
+    );
+  }
+
+  #digests() {
+    const { file } = this.#options;
+    const { concurrency: _, ...pipeline } = this.#pipeline;
+    return {
+      codeDigest: file === undefined ? digestOfFunctions(this.#pipeline) : digestOfFile(file),
+      configDigest: configDigest(pipeline),
+    };
+  }
+
+  async #objects(): Promise<ObjectSource> {
+    return this.#options.objects ?? (await openAwsObjects(this.#options));
+  }
+
+  #liveSink() {
+    return openSink(this.#pipeline, this.#ledger, parseStoreUrl(this.#options.ledger, "ledger"));
+  }
+
+  #shadowOf({ shadow, run }: ReplayEntry): Shadow {
+    return this.#openShadow(shadow, run);
+  }
+
+  #openShadow(id: string, run: string): Shadow {
+    return openShadow(this.#pipeline, this.#ledger, this.#options.ledger, { id, run });
+  }
+
+  async #withShadow<T>(run: string, work: (shadow: Shadow) => Promise<T>): Promise<T> {
+    const entry = await requireReplay(this.#ledger, this.#scope, run);
+    if (entry.request.into === "live") {
+      refuse(`the run ${run} wrote to the live tables; it has no shadow`);
+    }
+    const shadow = this.#shadowOf(entry);
+    try {
+      return await work(shadow);
+    } finally {
+      await shadow.close();
+    }
+  }
+}
+
+const GONE_SHOWN = 3;
+
+function goneText(gone: readonly GoneVersion[]): string {
+  const shown = gone.slice(0, GONE_SHOWN).map(({ uri, versionId, reason }) => {
+    return `${uri}${versionId === null ? "" : ` version ${versionId}`} ${reason}`;
+  });
+  const more = gone.length > GONE_SHOWN ? ` and ${gone.length - GONE_SHOWN} more` : "";
+  return (
+    `${gone.length} object versions of the window are gone: ${shown.join("; ")}${more}; ` +
+    "--skip-gone replays the others, and keeps the live rows of these"
+  );
+}
+
+function refuse(message: string): never {
+  throw new TidegateError("TG_REPLAY_REFUSED", message);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { readonly code?: string }).code === "EPERM"; // Alive, and another user's.
+  }
+}
