@@ -10,7 +10,7 @@ import type { ObjectSource } from "../../ports/object-source.ts";
 import type { QueueSender } from "../../ports/queue.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
-import type { LedgerScope } from "../../ports/record.ts";
+import type { LaneDecision, LedgerScope } from "../../ports/record.ts";
 import type { RowReader } from "../../ports/rows.ts";
 import type { Sink, Stage, StageRequest } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
@@ -20,6 +20,7 @@ import { readQuarantine } from "../quarantine/store-quarantine.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { type Claim, createClaimStage } from "../stages/claim.ts";
 import { createCommitStage } from "../stages/commit.ts";
+import { createConfirmStage } from "../stages/confirm.ts";
 import { createDeadlines, type Deadlines } from "../stages/deadlines.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import { createDecoder } from "../stages/decode-limit.ts";
@@ -35,7 +36,7 @@ import { createDuplicateNotes, type DuplicateNotes } from "./duplicate-notes.ts"
 import { createGroupNames } from "./group-names.ts";
 import { createKeyedPool, type KeyedPool } from "./keyed-pool.ts";
 import { createRekeyedNotes } from "./rekeyed-notes.ts";
-import { createWatermarkTracker } from "./watermark-tracker.ts";
+import { createWatermarkTracker, type WatermarkTracker } from "./watermark-tracker.ts";
 
 export interface ConsumerPorts {
   readonly clock: Clock;
@@ -67,6 +68,8 @@ export interface PartsOptions {
   readonly runId: string;
   /** How long a claim made now lasts. Default: the visibility timeout of the pipeline. */
   readonly leaseMs?: () => DurationMs;
+  /** Default: the shared watermark of the pipeline. */
+  readonly watermark?: WatermarkTracker;
 }
 
 export interface ConsumerParts {
@@ -127,15 +130,15 @@ function createStages(
   const decode = createDecoder(ports.callLimit ?? null, pipeline);
   const mask = createMask(pipeline.mask);
   const masked = createRecordMask(mask);
-  const watermark = createWatermarkTracker(ports, options);
+  const watermark = options.watermark ?? createWatermarkTracker(ports, options);
   const inputOf = createInputs(
     { mask, masked },
     {
       queue: queue.name,
       runId,
-      placeOf: ({ eventTime, partition = "" }) => ({
+      placeOf: ({ eventTime, object, partition = "" }) => ({
         partition,
-        lane: watermark.decide(eventTime),
+        lane: object?.listed === true ? LISTED_LANE : watermark.decide(eventTime),
       }),
     },
   );
@@ -161,6 +164,7 @@ function createStages(
       { ...ports, inputOf },
       { ...options, leaseMs, receiptIsEnough, routes: late.routes },
     ),
+    confirm: createConfirmStage({ objects: ports.objects, deadlines }),
     handle: createHandleStage(
       {
         ...ports,
@@ -176,6 +180,9 @@ function createStages(
     fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
 }
+
+/** What a listing finds is old by nature, not late. */
+const LISTED_LANE: LaneDecision = { lane: "live", watermark: null };
 
 /** Beyond the handler's timeout, for a commit that waits or takes long. */
 const STAGE_GRACE_MS: DurationMs = hours(2);
