@@ -33,7 +33,9 @@ export function createBrokerObjects(ports: {
       const { etag, modifiedAt: lastModified } = object;
       const bytes = bytesOf(broker, blobs, pin, object, signal);
       const { metadata, tags } = readDetail(object.detail);
-      return { kind: "opened", bytes, etag, lastModified, metadata, tags: async () => tags };
+      const { version: versionId } = object;
+      const facts = { etag, versionId, lastModified, metadata };
+      return { kind: "opened", bytes, ...facts, tags: async () => tags };
     },
   };
 }

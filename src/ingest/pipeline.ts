@@ -19,13 +19,16 @@
 //       group matters more than progress.
 //   P5. Renewal of a claim stops before commit or fail ends the claim in the ledger. A renewal that
 //       arrived later would be refused and would look like a lost lease.
+//   P6. If only the bucket knows the order of a record, it is asked before the handler runs. A
+//       record that is not current is committed without effects. If the object changed since the
+//       claim, the answer no longer counts: the claim is released, and the delivery returned.
 
 import { unreachable } from "../core/assert.ts";
 import { parseTraceparent } from "../core/events/trace-context.ts";
 import { msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
-import type { Fence } from "../ports/record.ts";
+import type { Confirmation, Fence } from "../ports/record.ts";
 import { isHeldFailure } from "./late/held-note.ts";
 import { busyDelayMs } from "./policy/retry.ts";
 import type { DeliveryTrace, InFlightDelivery } from "./running/in-flight-delivery.ts";
@@ -33,6 +36,7 @@ import type { KeyedPool } from "./running/keyed-pool.ts";
 import type { WatermarkTracker } from "./running/watermark-tracker.ts";
 import type { Claim, ClaimOutcome, ClaimStage } from "./stages/claim.ts";
 import type { CommitOutcome, CommitStage, Work } from "./stages/commit.ts";
+import type { ConfirmStage } from "./stages/confirm.ts";
 import type { DecodedDelivery, WorkRecord } from "./stages/decode.ts";
 import type { EventTimes, TimedRecord } from "./stages/event-time.ts";
 import type { FailStage, RecordFailure } from "./stages/fail.ts";
@@ -56,6 +60,7 @@ export interface Stages {
   /** Finds the event time and the partition of a record. */
   readonly times: EventTimes;
   readonly claim: ClaimStage;
+  readonly confirm: ConfirmStage;
   readonly handle: HandleStage;
   readonly commit: CommitStage;
   readonly fail: FailStage;
@@ -236,7 +241,10 @@ async function runClaimed(
       const routed = await late.route(record, claim, inFlight, beforePark);
       if (routed !== null) return routed;
     }
-    const handled = await stages.handle.handle(record, claim, lane, inFlight);
+    if (claim.confirm !== undefined && claim.confirmed === undefined) {
+      return await runConfirmed(stages, timed, claim, inFlight); // P6
+    }
+    const handled = await handleCurrent(stages, record, claim, inFlight);
     tally.stage("handle", claim.startedAt);
     if (handled.kind !== "handled" && handled.kind !== "dropped")
       return afterHandle(handled, claim);
@@ -253,11 +261,43 @@ async function runClaimed(
       const { badRows: bad } = handled;
       tally.committed(record, inFlight, { since: claim.startedAt, rows: rowsOf(handled), bad });
     }
-    const dropped = handled.kind === "dropped" && progress.kind === "done";
-    return dropped ? { kind: "done", how: "dropped" } : progress;
+    const wasDropped = handled.kind === "dropped" && claim.confirmed?.isCurrent !== false;
+    return wasDropped && progress.kind === "done" ? { kind: "done", how: "dropped" } : progress;
   } catch (error) {
     return { kind: "unavailable", error }; // P3
   }
+}
+
+/** Asks the bucket about the order of a record, then continues with the answer (P6). */
+async function runConfirmed(
+  stages: Stages,
+  timed: TimedRecord,
+  claim: Claim,
+  inFlight: InFlightDelivery,
+): Promise<Progress> {
+  let confirmed: Confirmation | null;
+  try {
+    confirmed = await stages.confirm(timed.record, claim, inFlight);
+  } catch (error) {
+    return afterHandle({ kind: "failed", error, secrets: [] }, claim);
+  }
+  const { confirm: _, ...plain } = claim;
+  const next = confirmed === null ? plain : { ...claim, confirmed };
+  return runClaimed(stages, timed, next, inFlight);
+}
+
+/** Runs the handler, unless the record is known not to be current (P6). */
+function handleCurrent(
+  stages: Stages,
+  record: WorkRecord,
+  claim: Claim,
+  inFlight: InFlightDelivery,
+): Promise<Handled> {
+  if (claim.confirmed?.isCurrent !== false) {
+    return stages.handle.handle(record, claim, claim.input.lane, inFlight);
+  }
+  const reason = "the bucket has a newer state";
+  return Promise.resolve({ kind: "dropped", reason });
 }
 
 /** Effects of a record, in memory or staged. */
@@ -299,6 +339,8 @@ function afterCommit(stages: Stages, committed: CommitOutcome, claim: Claim): Pr
       return LEASE_LOST;
     case "failed":
       return { ...committed, stage: "commit", claim };
+    case "unconfirmed":
+      return { kind: "stopped", claim }; // P6
     case "duplicate":
     case "stale":
     case "busy":

@@ -38,7 +38,7 @@ test("a fast commit writes the same as the transition", () => {
         leaseUntil: now,
       };
       const at = { now, expiry: now };
-      const from = { key, record, storedInput: ANY_INPUT, object: null, sequencer: null };
+      const from = { key, record, storedInput: ANY_INPUT, object: null, ref: null };
       const step = stepCall({ ...from, ...at, retentionMs }, item.call);
       if (step.record === null)
         throw new Error("the transition rejected the commit of a held claim");

@@ -120,6 +120,7 @@ function itemOf(
   call: RecordCall,
   writes: readonly SinkWrite[] = NO_WRITES,
 ): RecordItem {
-  // An object without a sequencer cannot be ordered, so the ledger ignores it.
-  return { key, object: object?.sequencer == null ? null : object, writes, note: null, call };
+  // An object that has neither a sequencer nor was listed cannot be ordered: the ledger ignores it.
+  const isOrdered = object !== null && (object.sequencer !== null || object.listed === true);
+  return { key, object: isOrdered ? object : null, writes, note: null, call };
 }

@@ -103,9 +103,9 @@ function live(moves: readonly Move[]): Moment[] {
     now = addMs(now, durationMs(move.waitMs));
     const call = callOf(move, fences, now);
     const before = record;
-    const { sequencer } = move;
+    const ref = { bucket: "in", key: "o", sequencer: move.sequencer };
     const inputBefore = storedInput;
-    const input = { key: asRecordKey("k"), record, storedInput, object, sequencer };
+    const input = { key: asRecordKey("k"), record, storedInput, object, ref };
     const step = stepCall({ ...input, now, expiry: now, retentionMs: RETENTION_MS_MIN }, call);
     const { result, entries } = step;
     record = step.record ?? record;

@@ -13,8 +13,11 @@
 //   S6. A record is processed in its recorded lane. A claim returns that lane. A direct commit ran
 //       in the lane that its caller decided; if another one is recorded by now, it is busy, and its
 //       delivery comes back to be claimed.
+//   S7. Of a listing and its event, one applies a state (object-order.ts). If the order of an event
+//       is unknown, its claim asks the caller to confirm it, and its commit needs the answer. A
+//       direct commit has none, so it is busy, and its delivery comes back to be claimed.
 
-import { compareSequencers } from "../core/events/sequencer.ts";
+import { unreachable } from "../core/assert.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import { addMs } from "../core/units.ts";
 import type {
@@ -34,12 +37,14 @@ import type {
   Failure,
   Fence,
   LogEntry,
+  ObjectRef,
   ObjectState,
   RecordInput,
   RecordKey,
   RecordState,
   StoredRecord,
 } from "../ports/record.ts";
+import { appliedObject, type ObjectOrder, objectOrder } from "./object-order.ts";
 import { attemptInput } from "./record-input.ts";
 import { logEntry } from "./record-log.ts";
 import { fenceOf, isLeaseLive, liveObject, liveRecord } from "./record-state.ts";
@@ -50,9 +55,10 @@ export interface TransitionInput {
   readonly record: RecordState;
   /** The stored input of the record; null if it is absent. */
   readonly storedInput: RecordInput | null;
-  /** The object's state, or null; used only if `sequencer` is given. */
+  /** The object's state, or null; used only if `ref` is given. */
   readonly object: ObjectState | null;
-  readonly sequencer: string | null;
+  /** The object of the event, if the call compares or advances it. */
+  readonly ref: ObjectRef | null;
   readonly now: EpochMs;
   /** What expires at this instant or earlier has expired; not later than `now`. */
   readonly expiry: EpochMs;
@@ -80,27 +86,26 @@ export function nextFence(record: RecordState, now: EpochMs): Fence {
   return fenceOf(record.kind === "absent" ? now : Math.max(record.fence + 1, now));
 }
 
+/** Where the event belongs among those of its object, as of now. */
+function orderOf({ key, ref, object, now, expiry, retentionMs }: TransitionInput): ObjectOrder {
+  const row = ref === null ? null : liveObject(object, expiry);
+  return objectOrder(ref, row, { key, expiresAt: addMs(now, retentionMs) });
+}
+
+type Start =
+  | { readonly from: RecordState; readonly order: ObjectOrder }
+  | { readonly refusal: Transition<ClaimRefusal> };
+
 /** The state from which a claim, direct commit or direct failure starts, or why it is rejected. */
-function startAttempt(
-  input: TransitionInput,
-): { from: RecordState } | { refusal: Transition<ClaimRefusal> } {
-  const { key, sequencer, now, expiry, retentionMs } = input;
+function startAttempt(input: TransitionInput): Start {
+  const { now, expiry } = input;
   const from = liveRecord(input.record, expiry);
-  const object = sequencer === null ? null : liveObject(input.object, expiry);
-  const order = object === null ? 0 : compareSequencers(sequencer ?? "", object.sequencer);
-  if (from.kind === "committed") {
-    if (object !== null && sequencer !== null && order > 0) {
-      if (object.appliedKey !== key) return { from }; // The state came back after another one (S5).
-      const advanced = { ...object, sequencer, expiresAt: addMs(now, retentionMs) };
-      const { fence, digest } = from;
-      const duplicate: ClaimRefusal = { kind: "duplicate", fence, digest };
-      return { refusal: { ...refuse(duplicate), object: advanced } };
-    }
-    const { fence, digest } = from;
-    return { refusal: refuse({ kind: "duplicate", fence, digest }) };
-  }
-  if (object !== null && order < 0) {
-    return { refusal: refuse({ kind: "stale", appliedSequencer: object.sequencer }) };
+  const order = orderOf(input);
+  if (from.kind === "committed") return startCommitted(input, from, order);
+  if (order.kind === "older" || order.kind === "applied") {
+    const { appliedSequencer } = order;
+    const object = order.kind === "applied" ? order.object : null; // S7
+    return { refusal: { ...refuse({ kind: "stale", appliedSequencer }), object } };
   }
   if (from.kind === "parked") {
     const { kind, fence, attempts, failure } = from;
@@ -109,7 +114,26 @@ function startAttempt(
   if (from.kind === "claimed" && isLeaseLive(from.leaseUntil, now)) {
     return { refusal: refuse({ kind: "busy", until: from.leaseUntil, owner: from.owner }) }; // S2
   }
-  return { from };
+  return { from, order };
+}
+
+/** An event whose record is committed: a duplicate, or a state that came back (S5). */
+function startCommitted(input: TransitionInput, from: CommittedRecord, order: ObjectOrder): Start {
+  const { key, ref, now, expiry, retentionMs } = input;
+  const { fence, digest } = from;
+  const duplicate: ClaimRefusal = { kind: "duplicate", fence, digest };
+  const row = ref === null ? null : liveObject(input.object, expiry);
+  // A listed state may come back within the second that is part of its key.
+  const mayReturn = ref?.listed === true && (row !== null || from.superseded);
+  if (order.kind === "unknown" && mayReturn) return { from, order };
+  if (order.kind === "applied") return { refusal: { ...refuse(duplicate), object: order.object } };
+  if (order.kind !== "newer" || row === null || ref?.sequencer == null) {
+    return { refusal: refuse(duplicate) };
+  }
+  if (row.appliedKey !== key) return { from, order };
+  const expiresAt = addMs(now, retentionMs);
+  const advanced = { ...row, sequencer: ref.sequencer, expiresAt };
+  return { refusal: { ...refuse(duplicate), object: advanced } };
 }
 
 /** Attempts before this one; a state that came back starts from zero. */
@@ -139,8 +163,10 @@ export function stepClaim(input: TransitionInput, event: ClaimEvent): Transition
   const leaseUntil = addMs(input.now, event.leaseMs);
   const common = commonFields(input, start.from, fence, attempt);
   const stored = attemptInput(start.from, input.storedInput, event.input);
+  const { order } = start;
+  const confirm = order.kind === "unknown" ? { confirm: order.basis } : {}; // S7
   return {
-    result: { kind: "claimed", fence, attempt, leaseUntil, lane: stored.lane }, // S6
+    result: { kind: "claimed", fence, attempt, leaseUntil, lane: stored.lane, ...confirm }, // S6
     record: { kind: "claimed", ...common, owner, leaseUntil },
     input: stored,
     object: null,
@@ -177,27 +203,50 @@ export interface CommitEvent {
 }
 
 export function stepCommit(input: TransitionInput, event: CommitEvent): Transition<CommitResult> {
-  const { key, sequencer, now, expiry, retentionMs } = input;
+  const { key, ref, now, expiry, retentionMs } = input;
   const record = liveRecord(input.record, expiry);
   if (record.kind === "committed" && record.fence === event.fence) {
     return refuse({ kind: record.superseded ? "superseded" : "committed" }); // S4
   }
   const held = heldClaim(record, event.fence);
   if (held === null) return FENCED;
-  const object = sequencer === null ? null : liveObject(input.object, expiry);
-  const superseded =
-    object !== null && sequencer !== null && compareSequencers(sequencer, object.sequencer) < 0;
+  const order = orderOf(input);
+  const verdict = verdictOn(order, ref);
+  if (verdict === "unconfirmed") return refuse({ kind: verdict }); // S7
+  const superseded = verdict === "superseded";
   const common = commonFields(input, held, held.fence, held.attempts);
   const { digest, effects } = event;
   const expiresAt = addMs(now, retentionMs);
+  const absorbed = order.kind === "applied" ? order.object : null;
   return {
-    result: { kind: superseded ? "superseded" : "committed" },
+    result: { kind: verdict },
     record: { kind: "committed", ...common, digest, effects, superseded },
     input: input.storedInput,
-    // S5
-    object: superseded || sequencer === null ? null : { sequencer, appliedKey: key, expiresAt },
+    object: superseded ? absorbed : appliedObject(ref, order, { key, expiresAt }), // S5
     entries: [logEntry(superseded ? "superseded" : "succeeded", held.fence, now)],
   };
+}
+
+function verdictOn(
+  order: ObjectOrder,
+  ref: ObjectRef | null,
+): "committed" | "superseded" | "unconfirmed" {
+  const confirmed = ref?.confirmed;
+  switch (order.kind) {
+    case "older":
+    case "applied":
+      return "superseded";
+    case "unknown":
+      if (confirmed?.basis !== order.basis) return "unconfirmed";
+      return confirmed.isCurrent ? "committed" : "superseded";
+    case "unordered":
+    case "same":
+    case "newer":
+      // The doubt ended since the claim: what was found out about the bucket no longer counts.
+      return confirmed?.isCurrent === false ? "unconfirmed" : "committed";
+    default:
+      return unreachable(order);
+  }
 }
 
 export interface DirectCommitEvent {
@@ -216,11 +265,12 @@ export function stepCommitDirect(
 ): Transition<DirectResult> {
   const start = startAttempt(input);
   if ("refusal" in start) return start.refusal;
-  const { key, sequencer, now } = input;
+  const { key, ref, now } = input;
+  const { order } = start;
   const { owner, receivedAt, startedAt, digest, effects } = event;
   const stored = attemptInput(start.from, input.storedInput, event.input);
-  if (stored.lane.lane !== event.input.lane.lane) {
-    return refuse({ kind: "busy", until: now, owner }); // S6
+  if (stored.lane.lane !== event.input.lane.lane || order.kind === "unknown") {
+    return refuse({ kind: "busy", until: now, owner }); // S6, S7
   }
   const fence = nextFence(start.from, now);
   const common = commonFields(input, start.from, fence, previousAttempts(start.from) + 1);
@@ -236,7 +286,7 @@ export function stepCommitDirect(
     result: { kind: "committed", fence },
     record,
     input: stored,
-    object: sequencer === null ? null : { sequencer, appliedKey: key, expiresAt },
+    object: appliedObject(ref, order, { key, expiresAt }),
     entries: [
       logEntry("received", fence, receivedAt),
       logEntry("started", fence, startedAt, { owner }),

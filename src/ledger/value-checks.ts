@@ -4,6 +4,8 @@ import { TidegateError } from "../core/errors.ts";
 import type { ObjectRef } from "../ports/record.ts";
 
 const OBJECT_KEY_BYTES_MAX = 1_024;
+/** A version id or an ETag of S3, a size and their separators. */
+const STATE_CHARS_MAX = 1_100;
 const SEQUENCER = /^[0-9A-Fa-f]{1,128}$/;
 
 export function refuseValue(message: string): never {
@@ -33,7 +35,7 @@ export function checkInstant(what: string, value: number | null | undefined): vo
 }
 
 export function checkObject(object: ObjectRef): void {
-  const { bucket, key, sequencer } = object;
+  const { bucket, key, sequencer, state } = object;
   if (bucket === "" || key === "") refuseValue("an object needs a bucket and a key");
   checkCharacters("bucket", bucket);
   checkCharacters("object key", key);
@@ -43,4 +45,5 @@ export function checkObject(object: ObjectRef): void {
   if (sequencer !== null && !SEQUENCER.test(sequencer)) {
     refuseValue(`the sequencer ${JSON.stringify(sequencer)} is not hexadecimal`);
   }
+  checkStoredText("state of an object", state, STATE_CHARS_MAX);
 }

@@ -164,10 +164,19 @@ export type ClaimResult =
       readonly leaseUntil: EpochMs;
       /** The recorded lane: that of the request for a new record, else the first one. */
       readonly lane: LaneDecision;
+      /**
+       * Set if the order of the event is unknown, because a listing takes part. The caller must ask
+       * the bucket whether the state is the current one, and commit with the answer.
+       */
+      readonly confirm?: string;
     }
   | ClaimRefusal;
 export type RenewResult = { readonly kind: "renewed"; readonly leaseUntil: EpochMs } | Fenced;
-export type CommitResult = { readonly kind: "committed" } | Superseded | Fenced;
+/** Nothing was written: the object changed, and its order has to be confirmed again. */
+export interface Unconfirmed {
+  readonly kind: "unconfirmed";
+}
+export type CommitResult = { readonly kind: "committed" } | Superseded | Fenced | Unconfirmed;
 export type DirectResult = { readonly kind: "committed"; readonly fence: Fence } | ClaimRefusal;
 export type FailResult =
   | { readonly kind: "failed" | "parked"; readonly fence: Fence; readonly attempts: number }

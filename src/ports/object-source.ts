@@ -22,6 +22,8 @@ export type OpenedObject =
       readonly kind: "opened";
       readonly bytes: ByteSource;
       readonly etag: string | null;
+      /** The version that was opened; null if the bucket has no versions. */
+      readonly versionId: string | null;
       readonly lastModified: EpochMs | null;
       /** The object's own metadata, without the prefix `x-amz-meta-`. */
       readonly metadata: Readonly<Record<string, string>>;

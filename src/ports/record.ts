@@ -30,6 +30,19 @@ export interface ObjectRef {
   readonly bucket: string;
   readonly key: string;
   readonly sequencer: string | null;
+  /** The name of the state that the event left (core/events/object-identity.ts). */
+  readonly state?: string;
+  /** The state was found in a listing: it has no sequencer, and its place is found by claiming. */
+  readonly listed?: true;
+  /** In a commit: the answer to a claim that has to be confirmed. */
+  readonly confirmed?: Confirmation;
+}
+
+/** Whether a state is the bucket's current one, as of after the claim. */
+export interface Confirmation {
+  /** The `confirm` of the claim. */
+  readonly basis: string;
+  readonly isCurrent: boolean;
 }
 
 /** The newest event applied to one object within a scope. */
@@ -37,6 +50,17 @@ export interface ObjectState {
   readonly sequencer: string;
   readonly appliedKey: RecordKey;
   readonly expiresAt: EpochMs;
+  readonly applied?: AppliedState;
+}
+
+/** The state of the object that was applied last. */
+export interface AppliedState {
+  readonly state: string;
+  /**
+   * The place of a listed write is a lower bound: an event with a greater sequencer may be older.
+   * True until an event is known to be newer.
+   */
+  readonly listed: boolean;
 }
 
 /** Why an attempt failed. */

@@ -70,6 +70,9 @@ interface Asked {
   readonly fencesBack: number;
   readonly object: number | null;
   readonly sequencer: string | null;
+  readonly state: string | null;
+  readonly listed: boolean;
+  readonly isCurrent: boolean;
   /** Goes with a failure. */
   readonly note: NoteInput | null;
 }
@@ -88,6 +91,9 @@ const anyAsked = (): fc.Arbitrary<Asked> =>
     fencesBack: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(2)),
     object: fc.option(fc.nat(OBJECTS.length - 1)),
     sequencer: fc.option(fc.constantFrom("01", "02", "0200", "03", "04A"), { freq: 8 }),
+    state: fc.option(fc.constantFrom("v:1", "v:2", "e:1:a", "e:1:b")),
+    listed: fc.boolean(),
+    isCurrent: fc.boolean(),
     note: fc.option(anyNote()),
   });
 const some = () => fc.array(anyAsked(), { minLength: 1, maxLength: 4 });
@@ -125,6 +131,8 @@ class Subject {
   readonly #opener: Opener;
   readonly #scope: LedgerScope;
   #fences = new Map<number, Fence[]>();
+  /** What the last claim of each key has to confirm. */
+  #confirms = new Map<number, string>();
   ledger: Ledger;
 
   constructor(ledger: Ledger, opener: Opener, scope: LedgerScope) {
@@ -135,6 +143,11 @@ class Subject {
 
   #fence({ key, fencesBack }: Asked): Fence {
     return this.#fences.get(key)?.at(-1 - fencesBack) ?? fenceOf(7);
+  }
+
+  #confirmed(asked: Asked | undefined): Pick<ObjectRef, "confirmed"> {
+    const basis = asked && this.#confirms.get(asked.key);
+    return basis === undefined ? {} : { confirmed: { basis, isCurrent: asked?.isCurrent ?? true } };
   }
 
   async crash(): Promise<void> {
@@ -185,11 +198,11 @@ class Subject {
       case "commit":
         return await ledger.commit(
           scope,
-          named.map(({ key, fence, object }) => ({
+          named.map(({ key, fence, object }, at) => ({
             key,
             fence,
             digest: `of ${fence}`,
-            ...(object && { object }),
+            ...(object && { object: { ...object, ...this.#confirmed(of[at]) } }),
             ...(happening.flag && { effects: "some" }),
           })),
         );
@@ -219,6 +232,7 @@ class Subject {
     for (const [at, result] of results.entries()) {
       const key = of[at]?.key ?? 0;
       if (result.kind !== "claimed") continue;
+      if (result.confirm !== undefined) this.#confirms.set(key, result.confirm);
       this.#fences.set(key, [...(this.#fences.get(key) ?? []), result.fence]);
     }
   }
@@ -242,9 +256,11 @@ class Subject {
   }
 }
 
-function objectOf({ object, sequencer }: Asked): { object?: ObjectRef } {
+function objectOf({ object, sequencer, state, listed }: Asked): { object?: ObjectRef } {
   if (object === null) return {};
-  return { object: { bucket: "in", key: OBJECTS[object] ?? "x", sequencer } };
+  const named = { bucket: "in", key: OBJECTS[object] ?? "x", ...(state !== null && { state }) };
+  const isListed = listed && state !== null;
+  return { object: isListed ? { ...named, sequencer: null, listed } : { ...named, sequencer } };
 }
 
 describe.each([...stores])("the same history on memory and on %s", (name, opener) => {

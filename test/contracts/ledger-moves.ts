@@ -48,6 +48,12 @@ const OLDER = at("01");
 const EVENT = at("02");
 const NEWER = at("03");
 const NEWEST = at("04");
+/** The state of the event, as a listing found it, and as the event has it. */
+const STATE = { object: { ...OBJECT, sequencer: "02", state: "v:2" } };
+const LISTED = { object: { ...OBJECT, sequencer: null, state: "v:2", listed: true as const } };
+const confirmed = (basis: string) => ({
+  object: { ...LISTED.object, confirmed: { basis, isCurrent: true } },
+});
 const noted = (body: string) => ({ note: { ...NOTE, at: NOW, count: 1, body } });
 /** What each side says about the event: only the first one counts, and the latest message. */
 const inputOf = (owner: string, key: string) =>
@@ -157,7 +163,10 @@ export const MOVES: Readonly<Record<string, Move>> = {
   commit: commit(),
   "commit with object": commit(A, EVENT),
   "commit of the newer event": commit(B, NEWER),
+  "claim of a listed state": claim(B, LISTED),
+  "commit of a listed state": commit(B, confirmed("01")),
   "direct commit": direct(),
+  "direct commit with the state of a listing": direct(A, STATE),
   "direct commit with object": direct(A, EVENT),
   "direct commit of the same state, put again": direct(A, NEWEST),
   "direct commit of the newer event": direct(B, NEWER),
@@ -179,6 +188,7 @@ export const RUNS: Readonly<Record<string, readonly Move[]>> = {
   ...Object.fromEntries(Object.entries(MOVES).map(([name, move]) => [name, [move]])),
   "claim, then commit": [claim(), commit(A, { ...EVENT, fence: FRESH })],
   "release, then claim": [release, claim()],
+  "commit with the state of a listing": [commit(A, STATE)],
   "commit, then the newer event": [commit(A, EVENT), direct(B, NEWER)],
   "reopen, then claim": [reopen, claim()],
   "remove the note, then add": [removeNote, addNote(noted("added").note)],
@@ -201,6 +211,16 @@ export const STARTS: Readonly<Record<string, Start>> = {
     direct(FORMER, OLDER),
     claim(A, { ...EVENT, ...noted("first") }, hours(2)),
     claim(B, NEWER, hours(2)),
+  ),
+  "claims of a listing and of its event": reached(
+    direct(FORMER, OLDER),
+    claim(A, STATE, hours(2)),
+    claim(B, LISTED, hours(2)),
+  ),
+  "a listed state applied": reached(
+    direct(FORMER, OLDER),
+    claim(B, LISTED, hours(2)),
+    commit(B, confirmed("01")),
   ),
   "a claim that ran out": reached(claim(A, EVENT)),
   "a run": reached(putRun(BEFORE, null)),

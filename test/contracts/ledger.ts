@@ -10,6 +10,7 @@ import type { ManualClock } from "../support/manual-clock.ts";
 import { FAR_AHEAD } from "../support/manual-clock.ts";
 import { ANY_INPUT } from "../support/stores/any-input.ts";
 import { openBeforeEach, type StoreBinding } from "../support/stores/opened-store.ts";
+import { describeLedgerListings } from "./ledger-listings.ts";
 import { describeLedgerNotes } from "./ledger-notes.ts";
 
 const SCOPE: LedgerScope = { pipeline: "orders", generation: 1 };
@@ -548,5 +549,6 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
       expect(await ledger.stats()).toEqual([]);
     });
   });
+  describeLedgerListings(binding);
   describeLedgerNotes(binding);
 }

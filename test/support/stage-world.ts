@@ -168,6 +168,7 @@ export function memoryObjects(objects: Readonly<Record<string, string | OpenedOb
         kind: "opened",
         bytes: opened,
         etag: null,
+        versionId: null,
         lastModified: null,
         metadata: {},
         tags: async () => ({}),

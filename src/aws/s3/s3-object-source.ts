@@ -67,7 +67,9 @@ export function createS3ObjectSource(options: { readonly client: S3Client }): Ob
       const size = head.ContentLength ?? null;
       const bytes = bytesOf(client, pin, pinnedOf(pin, etag), size, signal); // P1
       const tags = () => tagsOf(client, pin, signal);
-      return { kind: "opened", bytes, etag, lastModified, metadata: head.Metadata ?? {}, tags };
+      const versionId = head.VersionId ?? null;
+      const metadata = head.Metadata ?? {};
+      return { kind: "opened", bytes, etag, versionId, lastModified, metadata, tags };
     },
   };
 }

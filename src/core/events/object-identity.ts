@@ -78,6 +78,28 @@ function stateOf(parts: ObjectIdentityParts): KeyPart[] {
   }
 }
 
+/** The start of the name of a state that has a version; S3 never gives one version to two writes. */
+const VERSION = "v:";
+export const REMOVED_STATE = "removed";
+
+/**
+ * The name of the state that an event left, within its object key, for comparing a listing with
+ * events: the version, else ETag and size. Null if the event says nothing about the bytes, or not
+ * enough (D5).
+ */
+export function objectStateOf(parts: ObjectIdentityParts): string | null {
+  const { kind, version_id, etag, size } = parts;
+  if (kind === "removed") return REMOVED_STATE;
+  if (kind !== "created") return null;
+  if (version_id !== null) return `${VERSION}${version_id}`;
+  return etag === null ? null : `e:${size ?? ""}:${etag}`;
+}
+
+/** Whether the state belongs to one write only: without versions, the same bytes may come back. */
+export function isVersionState(state: string): boolean {
+  return state.startsWith(VERSION);
+}
+
 /**
  * What happened, in words that all sources share (D3, D4). How bytes came or went (put, copy,
  * lifecycle) is not included: EventBridge words it differently, and a listing does not know it.

@@ -20,6 +20,7 @@ import { readQuarantine } from "../quarantine/store-quarantine.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { type Claim, createClaimStage } from "../stages/claim.ts";
 import { createCommitStage } from "../stages/commit.ts";
+import { createConfirmStage } from "../stages/confirm.ts";
 import { createDeadlines, type Deadlines } from "../stages/deadlines.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import { createDecoder } from "../stages/decode-limit.ts";
@@ -35,7 +36,7 @@ import { createDuplicateNotes, type DuplicateNotes } from "./duplicate-notes.ts"
 import { createGroupNames } from "./group-names.ts";
 import { createKeyedPool, type KeyedPool } from "./keyed-pool.ts";
 import { createRekeyedNotes } from "./rekeyed-notes.ts";
-import { createWatermarkTracker } from "./watermark-tracker.ts";
+import { createWatermarkTracker, type WatermarkTracker } from "./watermark-tracker.ts";
 
 export interface ConsumerPorts {
   readonly clock: Clock;
@@ -71,6 +72,8 @@ export interface PartsOptions {
   readonly leaseMs?: () => DurationMs;
   /** The lane of a record that was decided before, as in a replay. Default: the watermark decides. */
   readonly laneOf?: (record: WorkRecord) => LaneDecision;
+  /** Default: the shared watermark of the pipeline. */
+  readonly watermark?: WatermarkTracker;
 }
 
 export interface ConsumerParts {
@@ -131,15 +134,17 @@ function createStages(
   const decode = createDecoder(ports.callLimit ?? null, pipeline);
   const mask = createMask(pipeline.mask);
   const masked = createRecordMask(mask);
-  const watermark = createWatermarkTracker(ports, options);
+  const watermark = options.watermark ?? createWatermarkTracker(ports, options);
   const inputOf = createInputs(
     { mask, masked },
     {
       queue: queue.name,
       runId,
       placeOf: (record) => {
-        const { eventTime, partition = "" } = record;
-        return { partition, lane: options.laneOf?.(record) ?? watermark.decide(eventTime) };
+        const { eventTime, object, partition = "" } = record;
+        const listed = object?.listed === true ? LISTED_LANE : undefined;
+        const lane = options.laneOf?.(record) ?? listed ?? watermark.decide(eventTime);
+        return { partition, lane };
       },
     },
   );
@@ -165,6 +170,7 @@ function createStages(
       { ...ports, inputOf },
       { ...options, leaseMs, receiptIsEnough, routes: late.routes },
     ),
+    confirm: createConfirmStage({ objects: ports.objects, deadlines }),
     handle: createHandleStage(
       {
         ...ports,
@@ -180,6 +186,9 @@ function createStages(
     fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
 }
+
+/** What a listing finds is old by nature, not late. */
+const LISTED_LANE: LaneDecision = { lane: "live", watermark: null };
 
 /** Beyond the handler's timeout, for a commit that waits or takes long. */
 const STAGE_GRACE_MS: DurationMs = hours(2);

@@ -17,6 +17,8 @@
 //   C8. A handler runs in the lane that the ledger recorded first, not in the one of this attempt.
 //   C9. A record that is too late, and is held or sent elsewhere, is claimed: parking it needs a
 //       fence.
+//   C10. A state that was found in a listing is claimed: only a claim finds its order, and asks the
+//       caller to confirm it (S7 of ledger/record-transitions.ts).
 
 import { addMs, type DurationMs, seconds } from "../../core/units.ts";
 import { LEDGER_BATCH_MAX } from "../../ledger/batches.ts";
@@ -24,7 +26,13 @@ import type { Clock } from "../../ports/clock.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { ClaimRequest, ClaimResult, Ledger } from "../../ports/ledger.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
-import type { LaneDecision, LedgerScope, RecordInput, RecordKey } from "../../ports/record.ts";
+import type {
+  Confirmation,
+  LaneDecision,
+  LedgerScope,
+  RecordInput,
+  RecordKey,
+} from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { isTidegateAttribute } from "../dead-letters/dead-letter.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
@@ -43,6 +51,10 @@ export interface Claim {
   readonly startedAt: ReturnType<Clock["now"]>;
   /** As stored, with the recorded lane; on a receipt, as it will be stored. */
   readonly input: RecordInput;
+  /** Set if the order of the record has to be confirmed (stages/confirm.ts). */
+  readonly confirm?: string;
+  /** The answer of the bucket. */
+  readonly confirmed?: Confirmation;
 }
 
 /** A claim, the ledger's refusal, or the error of a ledger that did not answer. */
@@ -102,11 +114,12 @@ export function createClaimStage(ports: ClaimPorts, options: ClaimOptions): Clai
   return {
     stopRenewal,
     async claim(record, inFlight) {
-      const { key, content } = record;
+      const { key, content, object } = record;
       if (onReceipt.has(key)) {
         return { kind: "busy", until: addMs(clock.now(), BUSY_MS), owner }; // C5
       }
-      const isFirst = isFresh(inFlight.delivery) && content.kind !== "unusable";
+      const isListed = object?.listed === true; // C10
+      const isFirst = isFresh(inFlight.delivery) && content.kind !== "unusable" && !isListed;
       try {
         if (receiptIsEnough && isFirst && !recent.has(key)) {
           onReceipt.add(key); // Before the read, so that a duplicate does not read beside it (C5).
@@ -148,9 +161,10 @@ function createLedgerClaims(ports: ClaimPorts, { scope, owner, leaseMs }: ClaimO
     const input = inputOf(record, inFlight);
     const answer = await ask({ key, receivedAt, input, ...more });
     if (answer.kind !== "claimed") return answer;
-    const { fence, attempt, lane } = answer;
+    const { kind, fence, attempt, lane, confirm } = answer;
     renewer.attach(delivery.receipt, { key, fence }, startedAt);
-    return { kind: "claimed", fence, attempt, startedAt, input: { ...input, lane } }; // C8
+    const claim = { kind, fence, attempt, startedAt, input: { ...input, lane } }; // C8
+    return confirm === undefined ? claim : { ...claim, confirm };
   };
 }
 

@@ -14,10 +14,13 @@
 //       an idempotent sink has applied the effects by then.
 //   M7. Quarantined rows are stored before the commit, whose summary refers to them: both count or
 //       neither (Q2 of quarantine.ts).
+//   M8. A state from a listing has no sequencer. Sinks get the one that the ledger will store. A
+//       state that the bucket no longer has as its current one is committed without effects.
 
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import { TidegateError } from "../../core/errors.ts";
+import { sequencerAfter } from "../../core/events/sequencer.ts";
 import type { SinkWrite } from "../../core/sink-write.ts";
 import { sqlWrite } from "../../core/sql-statement.ts";
 import { type DurationMs, durationMs, msBetween } from "../../core/units.ts";
@@ -164,7 +167,8 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
   const { pipeline } = options;
   const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
   return async (record, claim, { effects, stage, digest, badRows, secrets }, inFlight) => {
-    const origin = originOf(record, pipeline);
+    const isCurrent = claim.confirmed?.isCurrent !== false; // M8
+    const origin = originOf(record, claim, pipeline);
     if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
     try {
       checkStatements(sink, effects);
@@ -179,17 +183,17 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
             : Promise.resolve();
       // An object without effects may have had some before, which the sink must remove.
       const any = effects.length > 0 || stage !== null || origin.object !== null;
-      if (sink?.mode === "idempotent" && any) {
+      if (sink?.mode === "idempotent" && any && isCurrent) {
         await inTime(inFlight, apply);
         if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
       }
-      const writes = writesOf(sink, effects, stage, origin);
+      const writes = isCurrent ? writesOf(sink, effects, stage, origin) : [];
       const counts = new Map([...(stage?.counts ?? []), ...countsOf(effects)]);
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
       const summary = describe(counts, { tookMs, ...(quarantined && { quarantined }) }); // M7
       const hash = digest ?? digestOfEffects(effects);
-      const write = writeOf(record, hash, summary, writes);
+      const write = writeOf(record, claim, { digest: hash, summary, writes });
       return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
     } catch (error) {
       return { kind: "failed", error, secrets };
@@ -257,11 +261,16 @@ function redrivenBy({ content }: WorkRecord): QuarantineRef | null {
 
 function writeOf(
   record: WorkRecord,
-  digest: string,
-  summary: string,
-  writes: readonly SinkWrite[],
+  { confirmed }: Claim,
+  outcome: {
+    readonly digest: string;
+    readonly summary: string;
+    readonly writes: readonly SinkWrite[];
+  },
 ): PreparedCommit["write"] {
-  const { key, object } = record;
+  const { digest, summary, writes } = outcome;
+  const { key } = record;
+  const object = record.object && { ...record.object, ...(confirmed && { confirmed }) };
   // A redrive adds rows to a version that was applied before, and is not an event of the object.
   const advances = object !== null && redrivenBy(record) === null;
   return {
@@ -297,15 +306,20 @@ function isRejection(error: unknown): boolean {
 }
 
 function originOf(
-  { key, object, eventTime, content }: WorkRecord,
+  { key, object: ref, eventTime, content }: WorkRecord,
+  { confirm }: Claim,
   { onRemoved, name, generation }: Pipeline,
 ): EffectOrigin {
+  // A listed state has the place that the ledger gives it with the commit (M8).
+  const listed = ref?.listed === true && confirm !== undefined;
+  const object = ref && { ...ref, ...(listed && { sequencer: sequencerAfter(confirm) }) };
   // Only events that change an object's bytes concern the rows made from it.
   const kind = content.kind === "object" ? content.event.kind : null;
   const removes = kind === "removed" && onRemoved !== "ignore";
   const changed = object !== null && (kind === "created" || removes);
   if (!changed) return { key, eventTime, object: null };
-  const version = { ...object, removed: kind === "removed" };
+  const { bucket, key: objectKey, sequencer } = object;
+  const version = { bucket, key: objectKey, sequencer, removed: kind === "removed" };
   if (content.kind !== "object" || content.redriven === undefined) {
     return { key, eventTime, object: version };
   }

@@ -18,6 +18,7 @@ import { decodeBody } from "../../core/events/decode/decode.ts";
 import type { DecodedRecord } from "../../core/events/decode/s3-notification.ts";
 import { envelopeKey, type MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
+import { objectStateOf } from "../../core/events/object-identity.ts";
 import type { Problem } from "../../core/events/problem.ts";
 import { extractTrace, type TraceContext } from "../../core/events/trace-context.ts";
 import type { EpochMs } from "../../core/units.ts";
@@ -169,16 +170,26 @@ function objectRecord(
   const plain = redriven === null ? decoded : withoutSet(decoded);
   const event = traceId === null ? plain : { ...plain, trace_id: traceId };
   const { bucket, key, sequencer } = event;
+  // A redrive adds rows to a version that was applied before: there is no order to find.
+  const object = redriven === null ? objectRefOf(event) : { bucket, key, sequencer };
   const identity = redriven === null ? event.event_key : redriveIdentity(redriven);
   return {
     key: keyOf(context, identity),
     identity,
     businessKey: null,
-    object: { bucket, key, sequencer },
+    object,
     eventTime: instantOf(event.event_time),
     content: { kind: "object", event, ...(redriven !== null && { redriven }) },
     original,
   };
+}
+
+function objectRefOf(event: ObjectEvent): ObjectRef {
+  const { bucket, key, sequencer, source_kind } = event;
+  const state = objectStateOf(event);
+  if (state === null) return { bucket, key, sequencer };
+  const observed = source_kind === "listing" || source_kind === "head";
+  return { bucket, key, sequencer, state, ...(observed && sequencer === null && { listed: true }) };
 }
 
 function messageRecord(context: DecodeContext, envelope: MessageEnvelope): WorkRecord {

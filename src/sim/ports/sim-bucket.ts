@@ -79,6 +79,7 @@ export class SimBucket {
       kind: "opened",
       bytes: bytesOf(version.value),
       etag: version.etag,
+      versionId: version.versionId,
       lastModified: null,
       metadata: {},
       tags: async () => ({}),

@@ -281,7 +281,7 @@ function createRecorder({ history, names }: SimPorts, actor: string) {
     },
     committed({ key, fence }: { key: string; fence: number }, result: CommitResult): void {
       const name = names.ofKey(key);
-      if (result.kind === "fenced") refused(name, result.kind);
+      if (result.kind === "fenced" || result.kind === "unconfirmed") refused(name, result.kind);
       else {
         const superseded = result.kind === "superseded";
         add({ kind: "committed", name, fence, superseded, direct: false });

@@ -8,6 +8,7 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
 import { epochMs } from "../../core/units.ts";
+import { fromAppliedText, toAppliedText } from "../../ledger/object-order.ts";
 import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
 import { fromInputColumns, toInputColumns } from "../../ledger/record-input.ts";
 import { ABSENT, asRecordKey } from "../../ledger/record-state.ts";
@@ -133,6 +134,7 @@ export function fromRecordItem(item: DynamoItem | undefined): RecordItemState {
 
 export function toObjectItem(pk: string, object: ObjectState, by: string): DynamoItem {
   const { sequencer, appliedKey, expiresAt } = object;
+  const applied = toAppliedText(object);
   return {
     pk: text(pk),
     by: text(by),
@@ -140,6 +142,7 @@ export function toObjectItem(pk: string, object: ObjectState, by: string): Dynam
     key: text(appliedKey),
     exp: number(expiresAt),
     ttl: ttlOf(expiresAt),
+    ...(applied !== null && { app: text(applied) }),
   };
 }
 
@@ -149,6 +152,7 @@ export function fromObjectItem(item: DynamoItem | undefined): ObjectItemState {
     sequencer: present(item.seq?.S, "the sequencer of an object"),
     appliedKey: asRecordKey(present(item.key?.S, "the applied key of an object")),
     expiresAt: epochMs(numberIn(item, "exp")),
+    ...fromAppliedText(item.app?.S ?? null),
   };
   return { object, by: writeOf(item) };
 }

@@ -134,10 +134,10 @@ async function tryRecord(
     lastWrite !== undefined && (previous === lastWrite.by || stored.by === lastWrite.by);
   if (isOurs) return lastWrite.result; // W6
   const { retentionMs } = table;
-  const sequencer = ref?.sequencer ?? null;
   const { object } = stored;
-  const step = stepCall({ key, record, storedInput, object, sequencer, ...at, retentionMs }, call);
-  const agrees = ref === null || call.call === "commit" || sameItem(read.objectBefore, read.object);
+  const step = stepCall({ key, record, storedInput, object, ref, ...at, retentionMs }, call);
+  const isProved = call.call === "commit" && step.result.kind !== "unconfirmed";
+  const agrees = ref === null || isProved || sameItem(read.objectBefore, read.object);
   if (step.record === null && !agrees) {
     // No put follows that would prove the record, read or guessed: read it (W5).
     const item = await getItem(table, pk);
@@ -278,7 +278,7 @@ async function commitClaim(
     // The transition rejects this commit without writing, so an absent item is final as well.
     if (conflict.returned && conflict.item === undefined) {
       const { retentionMs } = table;
-      const absent = { key, record: ABSENT, storedInput: null, object: null, sequencer: null };
+      const absent = { key, record: ABSENT, storedInput: null, object: null, ref: null };
       return stepCall({ ...absent, ...at, retentionMs }, item.call).result;
     }
     if (conflict.returned) rememberRecord(read, conflict.item);

@@ -21,7 +21,7 @@ import {
   writeVersion,
 } from "./table-version.ts";
 
-export const LEDGER: Part = { name: "ledger", version: 3, metaKey: { pk: { S: "meta#ledger" } } };
+export const LEDGER: Part = { name: "ledger", version: 4, metaKey: { pk: { S: "meta#ledger" } } };
 
 /** The ledger of a table, or null if it has none; throws if it has another version. */
 export async function findSchema(

@@ -184,9 +184,8 @@ function runItem(
   const objectName = ref === null ? "" : JSON.stringify([ref.bucket, ref.key]);
   const object = ref === null ? null : (objects.get(objectName) ?? null);
   const record = row?.record ?? ABSENT;
-  const sequencer = ref?.sequencer ?? null;
   const storedInput = row?.input ?? null;
-  const step = stepCall({ key, record, storedInput, object, sequencer, ...time }, call);
+  const step = stepCall({ key, record, storedInput, object, ref, ...time }, call);
   if (step.record !== null && step.input !== null) {
     // First, so that a write that throws leaves the record uncommitted.
     if (step.result.kind === "committed" && writes.length > 0) {

@@ -52,9 +52,8 @@ async function insertAbsent(
   const rows: KeyedRecord[] = [];
   const steps = items.map(({ key, object: ref, writes, note, call }) => {
     const object = ref === null ? null : (objects.get(objectName(ref)) ?? null);
-    const sequencer = ref?.sequencer ?? null;
     const absent = { key, record: ABSENT, storedInput: null };
-    const step = stepCall({ ...absent, object, sequencer, ...at, retentionMs }, call);
+    const step = stepCall({ ...absent, object, ref, ...at, retentionMs }, call);
     // Every rejection, and every change beyond the record itself, takes the slow path.
     const more = step.object !== null || writes.length > 0 || note !== null;
     const { record, input } = step;

@@ -42,6 +42,7 @@ CREATE TABLE tidegate_ledger_object (
   sequencer text NOT NULL,
   applied_key text NOT NULL,
   expires_at bigint NOT NULL,
+  applied text,
   PRIMARY KEY (scope, bucket, key)
 ) WITH (fillfactor = 70);
 CREATE TABLE tidegate_ledger_note (

@@ -61,9 +61,8 @@ async function decide(
     const stored = records.get(key);
     const object: ObjectState | null = (ref && objects.get(objectName(ref))) ?? null;
     const record = stored?.record ?? ABSENT;
-    const sequencer = ref?.sequencer ?? null;
     const storedInput = stored?.input ?? null;
-    const from = { key, record, storedInput, object, sequencer, ...at, retentionMs };
+    const from = { key, record, storedInput, object, ref, ...at, retentionMs };
     const step = stepCall(from, call);
     if (step.record !== null && step.input !== null) {
       const log = grownLog(stored, step.entries, at.expiry);

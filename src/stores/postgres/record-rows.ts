@@ -5,6 +5,7 @@ import type { Pool, PoolClient } from "pg";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { epochMs } from "../../core/units.ts";
 import type { FastCommit } from "../../ledger/fast-commit.ts";
+import { fromAppliedText, toAppliedText } from "../../ledger/object-order.ts";
 import type { RecordColumns } from "../../ledger/record-columns.ts";
 import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
 import type { InputColumns } from "../../ledger/record-input.ts";
@@ -245,6 +246,7 @@ export async function selectObjects(
         sequencer: row.sequencer,
         appliedKey: asRecordKey(row.applied_key),
         expiresAt: epochMs(Number(row.expires_at)),
+        ...fromAppliedText(row.applied),
       },
     ]),
   );
@@ -269,16 +271,17 @@ export async function saveObjects(
     some.map(({ object }) => object.sequencer),
     some.map(({ object }) => object.appliedKey),
     some.map(({ object }) => object.expiresAt),
+    some.map(({ object }) => toAppliedText(object)),
   ];
-  const source = `unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[])
-    AS u (bucket, key, sequencer, applied_key, expires_at)`;
+  const source = `unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
+      $7::text[]) AS u (bucket, key, sequencer, applied_key, expires_at, applied)`;
   const old = sorted.filter(({ ref }) => locked.has(objectName(ref)));
   const fresh = sorted.filter(({ ref }) => !locked.has(objectName(ref)));
   if (old.length > 0) {
     await client.query({
       name: "tidegate-update-objects",
       text: `UPDATE tidegate_ledger_object AS o SET sequencer = u.sequencer,
-          applied_key = u.applied_key, expires_at = u.expires_at
+          applied_key = u.applied_key, expires_at = u.expires_at, applied = u.applied
         FROM ${source} WHERE o.scope = $1 AND o.bucket = u.bucket AND o.key = u.key`,
       values: values(old),
     });

@@ -197,6 +197,7 @@ function objectsOf(objects: ReadonlyMap<string, Uint8Array>): ObjectSource {
       return {
         kind: "opened",
         etag: md5Hex(bytes),
+        versionId,
         lastModified: null,
         metadata: {},
         tags: async () => ({}),

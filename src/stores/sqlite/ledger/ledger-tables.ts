@@ -56,6 +56,7 @@ CREATE TABLE ledger_object (
   sequencer TEXT NOT NULL,
   applied_key TEXT NOT NULL,
   expires_at INTEGER NOT NULL,
+  applied TEXT,
   PRIMARY KEY (scope, bucket, key)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE ledger_note (

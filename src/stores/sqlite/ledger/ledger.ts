@@ -288,9 +288,8 @@ function runItem(
   const stored = rows.find(scopeId, key);
   const object = ref === null ? null : rows.findObject(scopeId, ref.bucket, ref.key);
   const record = stored?.record ?? ABSENT;
-  const sequencer = ref?.sequencer ?? null;
   const storedInput = stored?.input ?? null;
-  const from = { key, record, storedInput, object, sequencer, ...at, retentionMs };
+  const from = { key, record, storedInput, object, ref, ...at, retentionMs };
   const step = stepCall(from, call);
   if (step.record !== null && step.input !== null) {
     const log = grownLog(stored, step.entries, at.expiry);

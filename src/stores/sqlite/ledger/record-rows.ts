@@ -5,6 +5,7 @@ import { present } from "../../../core/assert.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import { epochMs } from "../../../core/units.ts";
 import type { FastCommit } from "../../../ledger/fast-commit.ts";
+import { fromAppliedText, toAppliedText } from "../../../ledger/object-order.ts";
 import type { RecordColumns } from "../../../ledger/record-columns.ts";
 import { fromColumns, toColumns } from "../../../ledger/record-columns.ts";
 import type { InputColumns } from "../../../ledger/record-input.ts";
@@ -80,9 +81,11 @@ export class RecordRows {
       WHERE id = ? AND scope = ? AND key = ? AND state = 'claimed' AND fence = ?
         AND expires_at > ?`);
     this.#selectObject = db.prepare(`
-      SELECT sequencer, applied_key AS appliedKey, expires_at AS expiresAt
+      SELECT sequencer, applied_key AS appliedKey, expires_at AS expiresAt, applied
       FROM ledger_object WHERE scope = ? AND bucket = ? AND key = ?`);
-    this.#putObject = db.prepare("INSERT OR REPLACE INTO ledger_object VALUES (?, ?, ?, ?, ?, ?)");
+    this.#putObject = db.prepare(
+      "INSERT OR REPLACE INTO ledger_object VALUES (?, ?, ?, ?, ?, ?, ?)",
+    );
     this.#selectScope = db.prepare(
       "SELECT id FROM ledger_scope WHERE pipeline = ? AND generation = ?",
     );
@@ -221,12 +224,14 @@ export class RecordRows {
       sequencer: String(row.sequencer),
       appliedKey: asRecordKey(String(row.appliedKey)),
       expiresAt: epochMs(Number(row.expiresAt)),
+      ...fromAppliedText(row.applied === null ? null : String(row.applied)),
     };
   }
 
   putObject(scopeId: number, ref: ObjectRef, object: ObjectState): void {
     const { sequencer, appliedKey, expiresAt } = object;
-    this.#putObject.run(scopeId, ref.bucket, ref.key, sequencer, appliedKey, expiresAt);
+    const applied = toAppliedText(object);
+    this.#putObject.run(scopeId, ref.bucket, ref.key, sequencer, appliedKey, expiresAt, applied);
   }
 }
 
