@@ -19,6 +19,8 @@
 //       group matters more than progress.
 //   P5. Renewal of a claim stops before commit or fail ends the claim in the ledger. A renewal that
 //       arrived later would be refused and would look like a lost lease.
+//   P6. A message is governed before it is stored: by handle, or here if it is not handled because
+//       it is late, its event time failed or its attempts are used up.
 
 import { unreachable } from "../core/assert.ts";
 import { msBetween } from "../core/units.ts";
@@ -46,6 +48,9 @@ import {
 } from "./stages/outcome.ts";
 import type { Settlement } from "./stages/settle.ts";
 import type { Tally } from "./telemetry/tally.ts";
+
+/** Crashes while a record is governed whose attempts are used up; then it is stored as it is. */
+const GOVERN_CRASHES_MAX = 5;
 
 export interface Stages {
   readonly decode: (inFlight: InFlightDelivery) => DecodedDelivery;
@@ -196,8 +201,10 @@ async function runClaimed(
 ): Promise<Progress> {
   const { clock, commit, late, tally, watermark } = stages;
   const { record, failure } = timed;
-  if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
   try {
+    const refused = await refusalOf(stages, timed, claim, inFlight);
+    if (refused !== null) return refused; // P6
+    if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
     watermark.observe(timed);
     if (failure !== null) {
       return { kind: "failed", stage: "handle", claim, error: failure.error, secrets: [] };
@@ -229,6 +236,21 @@ async function runClaimed(
   } catch (error) {
     return { kind: "unavailable", error }; // P3
   }
+}
+
+/** The refusal of a record that would be stored without being handled (P6); null without one. */
+async function refusalOf(
+  stages: Stages,
+  { record, failure }: TimedRecord,
+  claim: Claim,
+  inFlight: InFlightDelivery,
+): Promise<Progress | null> {
+  const { handle, late, attemptsMax } = stages;
+  const isHandled =
+    claim.attempt <= attemptsMax && failure === null && !late.routes(claim.input.lane);
+  if (isHandled || claim.attempt > attemptsMax + GOVERN_CRASHES_MAX) return null;
+  const refused = await handle.govern(record, inFlight);
+  return refused === null ? null : afterHandle(refused, claim);
 }
 
 /** Effects of a record, in memory or staged. */

@@ -19,6 +19,7 @@ import { noEffectUnderOlderFence } from "./no-effect-under-older-fence.ts";
 import { noLoss } from "./no-loss.ts";
 import { noRunAfterCommit } from "./no-run-after-commit.ts";
 import { outageNotCounted } from "./outage-not-counted.ts";
+import { refusedStaysOut } from "./refused-stays-out.ts";
 import { watermarkMonotone } from "./watermark-monotone.ts";
 import { writeAhead } from "./write-ahead.ts";
 
@@ -42,5 +43,6 @@ export const CHECKERS: readonly Checker[] = [
   completeUpTo,
   laneDecidedOnce,
   heldNotLost,
+  refusedStaysOut,
   liveness,
 ];
