@@ -10,7 +10,8 @@ export type {
   MessageFacts,
   ObjectEventFacts,
 } from "./ingest/spec/event-facts.ts";
-export { PermanentError, RetryLater } from "./ingest/spec/handler-errors.ts";
+export type { GovernAnswer, GovernedRow } from "./ingest/spec/govern.ts";
+export { GovernanceError, PermanentError, RetryLater } from "./ingest/spec/handler-errors.ts";
 export type { OwnMessageInput, OwnSource } from "./ingest/spec/own-source.ts";
 export type {
   HandlerContext,

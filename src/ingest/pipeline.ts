@@ -22,6 +22,8 @@
 //   P6. If only the bucket knows the order of a record, it is asked before the handler runs. A
 //       record that is not current is committed without effects. If the object changed since the
 //       claim, the answer no longer counts: the claim is released, and the delivery returned.
+//   P7. A message is governed before it is stored: by handle, or here if it is not handled because
+//       it is late, its event time failed or its attempts are used up.
 
 import { unreachable } from "../core/assert.ts";
 import { parseTraceparent } from "../core/events/trace-context.ts";
@@ -52,6 +54,9 @@ import {
 import type { Settlement } from "./stages/settle.ts";
 import { thrownType } from "./telemetry/record-spans.ts";
 import type { Tally } from "./telemetry/tally.ts";
+
+/** Crashes while a record is governed whose attempts are used up; then it is stored as it is. */
+const GOVERN_CRASHES_MAX = 5;
 
 export interface Stages {
   readonly decode: (inFlight: InFlightDelivery) => DecodedDelivery;
@@ -228,8 +233,10 @@ async function runClaimed(
 ): Promise<Progress> {
   const { clock, commit, late, tally, watermark } = stages;
   const { record, failure } = timed;
-  if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
   try {
+    const refused = await refusalOf(stages, timed, claim, inFlight);
+    if (refused !== null) return refused; // P7
+    if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
     watermark.observe(timed);
     if (failure !== null) {
       return { kind: "failed", stage: "handle", claim, error: failure.error, secrets: [] };
@@ -298,6 +305,21 @@ function handleCurrent(
   }
   const reason = "the bucket has a newer state";
   return Promise.resolve({ kind: "dropped", reason });
+}
+
+/** The refusal of a record that would be stored without being handled (P7); null without one. */
+async function refusalOf(
+  stages: Stages,
+  { record, failure }: TimedRecord,
+  claim: Claim,
+  inFlight: InFlightDelivery,
+): Promise<Progress | null> {
+  const { handle, late, attemptsMax } = stages;
+  const isHandled =
+    claim.attempt <= attemptsMax && failure === null && !late.routes(claim.input.lane);
+  if (isHandled || claim.attempt > attemptsMax + GOVERN_CRASHES_MAX) return null;
+  const refused = await handle.govern(record, inFlight);
+  return refused === null ? null : afterHandle(refused, claim);
 }
 
 /** Effects of a record, in memory or staged. */

@@ -130,6 +130,12 @@ type Event =
       readonly change: "put" | "removed";
       readonly value: string;
     }
+  /** A value that governance refused was stored, or sent to another queue. */
+  | {
+      readonly kind: "exposed";
+      readonly name: string;
+      readonly where: "a dead letter" | "the late queue" | "the ledger" | "a log";
+    }
   /** The circuit breaker of a consumer opened, or closed again. */
   | { readonly kind: "breaker"; readonly open: boolean }
   /** The ledger says from here on that the pipeline is paused, or no longer. */

@@ -2,6 +2,7 @@
 
 import { envelopeKey } from "../core/events/envelope.ts";
 import { ownIdentity } from "../core/events/own-message.ts";
+import { withheldIdentity } from "../ingest/dead-letters/withheld-body.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { RecordKey } from "../ports/record.ts";
 
@@ -27,6 +28,10 @@ export function createRecordNames(pipeline: string, generation: number): RecordN
   const byIdentity = new Map<string, string>();
   const byBody = new Map<string, readonly string[]>();
   let own = false;
+  const withheldName = (body: string) => {
+    const identity = withheldIdentity(body);
+    return identity === null ? undefined : [byIdentity.get(identity) ?? identity];
+  };
   const assign = (identity: string, name: string) => {
     byIdentity.set(identity, name);
     byKey.set(recordKey({ pipeline, generation }, identity), name);
@@ -45,7 +50,7 @@ export function createRecordNames(pipeline: string, generation: number): RecordN
     },
     ofKey: (key) => byKey.get(key) ?? key,
     ofOutboxKey: (key) => byIdentity.get(key) ?? key,
-    ofBody: (body) => byBody.get(body) ?? namesIn(body),
+    ofBody: (body) => byBody.get(body) ?? withheldName(body) ?? namesIn(body),
   };
 }
 

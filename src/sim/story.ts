@@ -96,6 +96,7 @@ function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end"
 type OtherKind =
   | "timed"
   | "late-sent"
+  | "exposed"
   | "complete"
   | "released"
   | "reopened"
@@ -117,6 +118,8 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
       return `creates ${event.name} with the event time ${timeOf(event.eventTime).trim()}`;
     case "late-sent":
       return `sends ${event.name} to the late queue (message ${short(event.messageId)})`;
+    case "exposed":
+      return `writes the refused value of ${event.name} to ${event.where}`;
     case "complete":
       return `reports that everything before ${timeOf(event.value).trim()} is settled`;
     case "released":

@@ -35,6 +35,9 @@ function drawTopology(dice: NamedDice): Topology {
   const fifo = contents === "messages" && dice.roll("fifo", 0.45);
   const sink = dice.pick("sink", ["transactional", "transactional", "idempotent"] as const);
   const events = dice.scaled("events", 60, 1_200);
+  const onPoison = dice.pick("on poison", ["halt", "skip"] as const);
+  // A halted group would wait for a payload that is never allowed.
+  const governed = contents === "messages" && !(fifo && onPoison === "halt");
   return {
     contents,
     own: contents === "messages" && dice.roll("own messages", 0.3),
@@ -55,7 +58,7 @@ function drawTopology(dice: NamedDice): Topology {
     retryBaseMs: dice.scaled("retry base", 50, 2_000),
     retryCapMs: dice.scaled("retry cap", 2_000, 120_000),
     lease: dice.pick("lease", ["auto", "auto", "ledger", "receipt"] as const),
-    onPoison: dice.pick("on poison", ["halt", "skip"] as const),
+    onPoison,
     onMissing: dice.pick("on missing", ["dead-letter", "drop", "retry"] as const),
     // If SQS moves a message, later ones of its FIFO group overtake it, and fifo-order would fail.
     maxReceiveCount: fifo ? 1_000 : dice.pick("receives", [10, 30, 1_000]),
@@ -81,6 +84,7 @@ function drawTopology(dice: NamedDice): Topology {
     slow: dice.roll("slow", 0.5) ? Math.min(0.03, SLOW_MAX / events) : 0,
     hanging: dice.roll("hanging", 0.2) ? Math.min(0.01, SLOW_MAX / events) : 0,
     timeoutMs: dice.scaled("timeout", 200_000, 600_000),
+    refused: governed && dice.roll("govern rule", 0.2) ? 0.1 : 0,
   };
 }
 

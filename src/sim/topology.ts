@@ -68,6 +68,8 @@ export interface Topology {
   readonly slow: number;
   readonly hanging: number;
   readonly timeoutMs: number;
+  /** Fraction of the producers' messages that governance refuses. */
+  readonly refused: number;
 }
 
 export const PLAIN_TOPOLOGY: Topology = {
@@ -112,4 +114,5 @@ export const PLAIN_TOPOLOGY: Topology = {
   slow: 0,
   hanging: 0,
   timeoutMs: 300_000,
+  refused: 0,
 };

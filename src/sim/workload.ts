@@ -14,6 +14,8 @@ export interface HandlerPlan {
   readonly poison: boolean;
   /** Never ends by itself, until its cause is repaired. */
   readonly hanging: boolean;
+  /** Governance refuses its payload. */
+  readonly refused?: boolean;
 }
 
 export interface WorkloadItem {
@@ -100,6 +102,7 @@ function drawPlan(dice: NamedDice, name: string, topology: Topology): HandlerPla
     failures: drawFailures(dice, name, topology),
     poison: dice.roll(`${name} poison`, topology.poison),
     hanging: dice.roll(`${name} hanging`, topology.hanging),
+    refused: dice.roll(`${name} refused`, topology.refused),
   };
 }
 

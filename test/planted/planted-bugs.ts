@@ -4,6 +4,30 @@ import type { PlantedBug } from "./planted-bug.ts";
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
+    name: "refused-payload-in-dead-letter",
+    mistake: "The dead letter of a refused message is the message itself, payload included.",
+    file: "src/ingest/dead-letters/dead-letter.ts",
+    find: "if (dossier.withheld === true && !isWithheld(delivery)) {",
+    replace: "if (dossier.withheld === true && isWithheld(delivery)) {",
+    checker: "refused-stays-out",
+  },
+  {
+    name: "held-before-governed",
+    mistake: "A message that is too late is held with its payload before governance is asked.",
+    file: "src/ingest/pipeline.ts",
+    find: "failure === null && !late.routes(claim.input.lane);",
+    replace: "failure === null;",
+    checker: "refused-stays-out",
+  },
+  {
+    name: "refusal-quotes-the-value",
+    mistake: "The text of a refusal is stored as it is, although it quotes the refused value.",
+    file: "src/ingest/stages/handle.ts",
+    find: "return judge(pipeline, shown, [...secretsRead, ...values]);",
+    replace: "return judge(pipeline, shown, [...secretsRead, ...values.slice(values.length)]);",
+    checker: "refused-stays-out",
+  },
+  {
     name: "ack-before-commit",
     mistake: "A record counts as committed while its commit is still in flight.",
     file: "src/ingest/pipeline.ts",

@@ -54,6 +54,44 @@ test("without a schema, CSV rows are strings", () => {
   });
 });
 
+test("govern gets the event and the rows as they were read", () => {
+  const handler = () => undefined;
+  const governed = pipeline({
+    name: "p",
+    source: bucket,
+    format: "csv",
+    schema: z.object({ id: z.coerce.number() }),
+    govern(event, row) {
+      expectTypeOf(event).toEqualTypeOf<ObjectEventFacts>();
+      expectTypeOf(row).toEqualTypeOf<Readonly<Record<string, string>> | undefined>();
+      return row === undefined ? "allow" : "mask";
+    },
+    handler,
+  });
+  expectTypeOf(governed).toEqualTypeOf<Pipeline>();
+  pipeline({
+    name: "p",
+    source: { queue: "q" },
+    async govern(event, row) {
+      expectTypeOf(event).toEqualTypeOf<EnvelopeEventFacts>();
+      expectTypeOf(row).toEqualTypeOf<undefined>();
+      return event.envelope.payload.secret === undefined ? "allow" : "refuse";
+    },
+    handler,
+  });
+  pipeline({
+    name: "p",
+    source: { queue: "q", key: (body: { id: string }) => body.id },
+    govern(event) {
+      expectTypeOf(event).toEqualTypeOf<OwnMessageInput<{ id: string }>>();
+      return "allow";
+    },
+    handler,
+  });
+  // @ts-expect-error An answer that is none of the three.
+  pipeline({ name: "p", source: bucket, govern: () => "deny", handler });
+});
+
 test("without a schema, all other rows and payloads are JSON", () => {
   const base = { name: "p", source: bucket } as const;
   const handler = (file: ObjectInput<JsonObject>) => void file;

@@ -21,6 +21,8 @@
 //   X8. The body of an own message does not show its key without its pipeline. Its dead letter
 //       carries the identity, which together with the scope gives the record key. A key that is an
 //       id of the queue is carried too, because the dead letter and its redrive get new ids.
+//   X9. The dead letter of a message that governance refused has another body, which only names the
+//       record, and neither attributes nor the group of the original (withheld-body.ts).
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { MASKED } from "../../core/encoding/mask.ts";
@@ -33,6 +35,7 @@ import type { Delivery, QueueReceiver } from "../../ports/queue-receiver.ts";
 import type { Fence, RecordKey } from "../../ports/record.ts";
 import { CLOCKS_APART_MS_MAX, type QueueClock } from "../running/queue-clock.ts";
 import type { Dossier } from "./dossier.ts";
+import { isWithheld, withheldDelivery } from "./withheld-body.ts";
 
 /** Names of the attributes that Tidegate adds to a dead letter. */
 export const DEAD_LETTER_ATTRIBUTES = {
@@ -79,6 +82,9 @@ export function deadLetterOf(
     readonly transportKey?: string | null;
   },
 ): { readonly message: OutgoingMessage; readonly bare: boolean } {
+  if (dossier.withheld === true && !isWithheld(delivery)) {
+    return deadLetterOf(withheldDelivery(delivery, dossier), dossier, fence, queue); // X9
+  }
   const { body } = delivery;
   const { fifo, messageBytesMax, transportKey = null } = queue;
   const fits = (candidate: AddedAttributes) =>

@@ -3,6 +3,7 @@
 //   F1. The ledger writes a dossier in the same step that parks its record: neither exists without
 //       the other.
 //   F2. Everything in a dossier is masked. The only unmasked copy of a payload is the message.
+//   F3. The payload of a record that governance refused is in neither of them.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { clampText } from "../../core/encoding/text.ts";
@@ -23,7 +24,7 @@ export interface Dossier {
   readonly object: { readonly bucket: string; readonly key: string } | null;
   /** Finds the dossier by the object's key although the key is masked. */
   readonly object_digest?: string | null;
-  /** Only of own messages: distinguishes another body under the same key from a copy. */
+  /** Only of own messages: distinguishes another body from a copy; not of a withheld one. */
   readonly body_digest?: string | null;
   readonly error_class: string;
   readonly fingerprint: string;
@@ -38,8 +39,10 @@ export interface Dossier {
   readonly took_ms: number;
   readonly run_id: string;
   readonly trace_id: string | null;
-  /** Masked, and truncated if it is long. */
+  /** Masked, and truncated if it is long; null if it is withheld. */
   readonly payload: JsonValue;
+  /** Governance refused the record, and the dead letter does not contain its payload (F3). */
+  readonly withheld?: true;
   /** Null until the dead letter is sent; always null where the message stays in its own queue. */
   readonly dead_letter: {
     readonly queue: string;

@@ -11,6 +11,7 @@ import { objectDigest } from "../running/tried-note.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import type { Claim } from "../stages/claim.ts";
 import type { WorkRecord } from "../stages/decode.ts";
+import { carriesPayload, GOVERNANCE_CLASS } from "../stages/govern.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
 import type { Dossier } from "./dossier.ts";
 
@@ -47,6 +48,8 @@ export async function makeDossier(
   const view = await ports.ledger.show(about.scope, record.key);
   const first = view?.entries.find(({ status }) => status === "failed");
   const { object } = record;
+  const isOwn = about.pipeline.source.own !== null;
+  const withheld = failed.verdict.errorClass === GOVERNANCE_CLASS && carriesPayload(record);
   return {
     pipeline: about.scope.pipeline,
     generation: about.scope.generation,
@@ -58,7 +61,7 @@ export async function makeDossier(
     group_id: failed.groupId,
     object: ports.masked.objectOf(record, failed.secrets),
     object_digest: object === null ? null : objectDigest(object.key),
-    body_digest: about.pipeline.source.own === null ? null : sha256Hex(delivery.body),
+    body_digest: isOwn ? sha256Hex(withheld ? record.key : delivery.body) : null,
     error_class: failed.verdict.errorClass,
     fingerprint: failed.fingerprint,
     message: failed.message,
@@ -71,7 +74,7 @@ export async function makeDossier(
     took_ms: msBetween(claim.startedAt, at),
     run_id: about.runId,
     trace_id: trace.traceId,
-    payload: ports.masked.payloadOf(record),
+    ...(withheld ? { payload: null, withheld } : { payload: ports.masked.payloadOf(record) }),
     dead_letter: null,
   };
 }

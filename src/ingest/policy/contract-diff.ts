@@ -33,6 +33,8 @@ export interface Contract {
   readonly format: JsonObject;
   readonly retry: JsonObject;
   readonly mask: readonly string[];
+  /** Absent in contracts of earlier versions; null without a `govern` function. */
+  readonly govern?: ContractFunction | null;
   readonly policies: JsonObject;
   readonly tables: Readonly<Record<string, ContractTable>>;
 }
@@ -75,8 +77,22 @@ export function diffContracts(before: Contract, after: Contract): readonly Contr
   for (const path of after.mask) {
     if (!before.mask.includes(path)) add("mask", true, `${path} is hidden`);
   }
+  changes.push(...diffGovern(before.govern ?? null, after.govern ?? null));
   changes.push(...diffTables(before.tables, after.tables));
   return changes;
+}
+
+/** C1: a rule that is new or changed may refuse what was accepted, or allow what was refused. */
+function diffGovern(
+  before: ContractFunction | null,
+  after: ContractFunction | null,
+): readonly ContractChange[] {
+  if (same(before, after)) return [];
+  if (before === null) {
+    return [{ path: "govern", compatible: false, what: "added: what it refuses was accepted" }];
+  }
+  const what = after === null ? "removed: what it refused is accepted" : "the rule changed";
+  return [{ path: "govern", compatible: false, what }];
 }
 
 function diffTables(

@@ -1,6 +1,7 @@
 // Error class: decides from a thrown value whether its record is retried.
 //   L1. The pipeline's `classifyError` decides first. PermanentError and RetryLater anywhere in the
 //       chain of causes come second. The table comes last: the thrown value, then its causes.
+//       A GovernanceError is final: another class would store the payload that it withholds.
 //   L2. Nothing here throws, whatever the handler threw and whatever `classifyError` does. An error
 //       that nothing recognises is "unknown", which is retried.
 //   L3. A class is a short word that every store can hold.
@@ -43,6 +44,8 @@ const CLASS_UNITS_MAX = 64;
 /** The verdict on any thrown value (L1). */
 export function classify(error: unknown, classifier: ErrorClassifier | null = null): Verdict {
   const chain = chainOf(error).map((each) => ({ error: each, facts: errorFacts(each) }));
+  const refuses = ({ facts }: { facts: ErrorFacts }) => facts.words.includes("GovernanceError");
+  if (chain.some(refuses)) return verdictOf("governance"); // L1
   const table = () => chain.map(tableVerdict).find((verdict) => verdict !== null);
   const fromClassifier = classifier === null ? null : askClassifier(error, classifier);
   // A classifier does not name a cause, so the table does.

@@ -80,6 +80,7 @@ class TimedBatches implements BatchRunner {
     this.#stages = {
       ...stages,
       handle: {
+        ...stages.handle,
         handle: (record, claim, lane, inFlight) => {
           if (!this.#begunAt.has(inFlight)) this.#begunAt.set(inFlight, ports.clock.monotonic());
           return stages.handle.handle(record, claim, lane, inFlight);

@@ -41,6 +41,7 @@ export function contractOf(pipeline: Pipeline): Contract {
     format: { format, ...csv } as JsonObject,
     retry: { ...retry },
     mask: [...pipeline.mask].sort(),
+    govern: pipeline.govern === null ? null : functionRef(pipeline.govern),
     policies: { onMissing, onRemoved, onPoison },
     tables: typeof sink === "object" && sink !== null ? tablesOf(sink.tables) : {},
   };

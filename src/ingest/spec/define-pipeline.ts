@@ -111,6 +111,8 @@ export interface Pipeline {
   readonly outboxRetentionDays: number | null;
   readonly sink: TableSinkSpec | SinkFunction | null;
   readonly mask: readonly string[];
+  /** Null: everything is allowed. The answer is checked where it is used. */
+  readonly govern: ((event: EventFacts, row?: unknown) => unknown) | null;
   readonly onMissing: "dead-letter" | "drop" | "retry";
   readonly onRemoved: OnRemoved;
   readonly onBadRow: "fail" | "quarantine";
@@ -194,6 +196,7 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     outboxRetentionDays: spec.outboxRetentionDays ?? null,
     sink: sink as Pipeline["sink"],
     mask: spec.mask ?? [],
+    govern: (spec.govern ?? null) as Pipeline["govern"],
     onMissing: spec.onMissing ?? "dead-letter",
     onRemoved: spec.onRemoved ?? "ignore",
     onBadRow: spec.onBadRow ?? "fail",

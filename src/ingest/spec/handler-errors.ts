@@ -1,4 +1,4 @@
-// Handler errors: the two errors by which a handler decides about its retry. The table of error
+// Handler errors: the errors by which a handler decides about its retry. The table of error
 // classes judges everything else that a handler throws (policy/error-class.ts).
 
 import { type DurationMs, durationMs } from "../../core/units.ts";
@@ -17,6 +17,19 @@ export class PermanentError extends Error {
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.errorClass = options.class ?? "permanent";
+  }
+}
+
+/**
+ * The data may not be processed: the record is dead-lettered immediately with the class
+ * `governance`, and neither its dossier nor its dead letter contains the payload. Values of the
+ * payload and of the last row are removed from the message.
+ */
+export class GovernanceError extends PermanentError {
+  override readonly name: string = "GovernanceError";
+
+  constructor(message = "refused by governance", options: { readonly cause?: unknown } = {}) {
+    super(message, { ...options, class: "governance" });
   }
 }
 

@@ -20,6 +20,7 @@ import type { SinkFunction } from "../../ports/sink.ts";
 import type { LogLevel } from "../../ports/telemetry.ts";
 import type { ErrorClassifier, ErrorVerdict } from "../policy/error-class.ts";
 import type { EventTimeValue, FactsOf, LatePolicy } from "./event-facts.ts";
+import type { GovernAnswer, GovernedRow } from "./govern.ts";
 import type { AnyOwnSource, OwnMessageInput, OwnSource, TextForm } from "./own-source.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 
@@ -230,6 +231,14 @@ export interface PipelineSpec<
   readonly sink?: TableSinkSpec<T> | SinkFunction;
   /** Paths to hide in logs, dossiers and reports: "payload.person.*", "object.key". */
   readonly mask?: readonly string[];
+  /**
+   * Decides whether the handler may get an event, and each row that it reads with `rows()`: called
+   * once with the event alone, then with every row, before the schema. Default: all are allowed.
+   */
+  readonly govern?: (
+    event: FactsOf<S>,
+    row?: GovernedRow<S, F>,
+  ) => GovernAnswer | Promise<GovernAnswer>;
   /** For events whose object was deleted or replaced. Default: "dead-letter". */
   readonly onMissing?: "dead-letter" | "drop" | "retry";
   /**

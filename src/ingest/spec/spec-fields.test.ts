@@ -33,6 +33,7 @@ test.each<[string, object, string]>([
     'unknown field "max" in concurrency',
   ],
   ["a classifyError that is a list", { classifyError: [] }, "classifyError must be a function"],
+  ["a govern that is a list of rules", { govern: [] }, "govern must be a function of the event"],
   ["a classifyError that is a number", { classifyError: 5 }, "classifyError must be a function"],
 ])("%s is rejected (F1)", (_, more, message) => {
   expect(() => defined(more)).toThrow(message);

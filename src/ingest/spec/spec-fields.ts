@@ -28,6 +28,7 @@ const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
   timeoutMs: true,
   sink: true,
   mask: true,
+  govern: true,
   onMissing: true,
   onRemoved: true,
   onBadRow: true,
@@ -65,15 +66,21 @@ const CONTENTS: readonly unknown[] = [undefined, "messages", "objects"];
 
 /** Unknown fields, and fields of the wrong kind (F1). */
 export function fieldProblems(spec: object): string[] {
-  const { source, retry = {}, concurrency = {}, classifyError } = spec as Record<string, unknown>;
-  const classifies = classifyError === undefined || typeof classifyError === "function";
+  const { source, retry = {}, concurrency = {} } = spec as Record<string, unknown>;
   return [
     ...unknownFields("pipeline()", spec, PIPELINE),
     ...(isObject(source) ? sourceProblems(source) : []),
     ...(isObject(retry) ? unknownFields("retry", retry, RETRY) : ["retry must be an object"]),
     ...(isObject(concurrency) ? unknownFields("concurrency", concurrency, CONCURRENCY) : []),
-    ...(classifies ? [] : ["classifyError must be a function of the error"]),
+    ...functionProblems(spec, "classifyError", "the error"),
+    ...functionProblems(spec, "govern", "the event and a row"),
   ];
+}
+
+function functionProblems(spec: object, name: string, of: string): string[] {
+  const value = (spec as Record<string, unknown>)[name];
+  const isValid = value === undefined || typeof value === "function";
+  return isValid ? [] : [`${name} must be a function of ${of}`];
 }
 
 export function unknownFields(where: string, given: object, fields: object): string[] {

@@ -9,6 +9,7 @@
 //   D4. Removed objects are ignored as if S3 had not reported them, unless the pipeline wants them:
 //       they neither advance the object's sequencer nor touch its rows. A redriven dead letter is
 //       not ignored, because its redrive waits for an outcome; handle then runs no handler.
+//   D5. A withheld dead letter that was sent back is its own record again, not an unknown body.
 
 import { unreachable } from "../../core/assert.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
@@ -25,7 +26,8 @@ import type { EpochMs } from "../../core/units.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { ObjectRef, RecordKey } from "../../ports/record.ts";
-import { isTidegateAttribute } from "../dead-letters/dead-letter.ts";
+import { isTidegateAttribute, transportKeyIn } from "../dead-letters/dead-letter.ts";
+import { withheldIdentity } from "../dead-letters/withheld-body.ts";
 import {
   type QuarantineRef,
   redriveIdentity,
@@ -36,6 +38,7 @@ import type { DeliveryTrace } from "../running/in-flight-delivery.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import type { OwnDecoding, OwnMessageInput } from "../spec/own-source.ts";
 import { bodyIdentity, decodeOwn } from "./decode-own.ts";
+import { GOVERNANCE_CLASS } from "./govern.ts";
 
 export type RecordContent =
   | {
@@ -85,6 +88,8 @@ export type IgnoredReason = "test-event" | "elsewhere" | "removed";
 export type DecodingPipeline = Pick<Pipeline, "name" | "generation" | "source" | "onRemoved">;
 
 export function decodeDelivery(pipeline: DecodingPipeline, delivery: Delivery): DecodedDelivery {
+  const withheld = isMarked(delivery) ? withheldIdentity(delivery.body) : null;
+  if (withheld !== null) return withheldRecord(pipeline, delivery, withheld); // D5
   if (pipeline.source.own !== null) return ownDelivery(pipeline, pipeline.source.own, delivery);
   const decoded = decodeBody(delivery.body);
   const { attributes, traceHeader } = delivery;
@@ -106,6 +111,19 @@ export function decodeDelivery(pipeline: DecodingPipeline, delivery: Delivery): 
     default:
       return unreachable(decoded);
   }
+}
+
+function withheldRecord(
+  pipeline: DecodingPipeline,
+  delivery: Delivery,
+  identity: string,
+): DecodedDelivery {
+  const trace = extractTrace({ attributes: {}, layers: [], traceHeader: delivery.traceHeader });
+  const reason = "governance withheld the payload; send the message again from its producer";
+  const record = unusable({ pipeline, delivery, trace }, identity, reason, null);
+  const content = { kind: "unusable", reason, errorClass: GOVERNANCE_CLASS } as const;
+  const transportKey = transportKeyIn(delivery);
+  return { trace, records: [{ ...record, content, transportKey }], ignored: [] };
 }
 
 /** A delivery of a source with a key: one record, whatever the body looks like. */

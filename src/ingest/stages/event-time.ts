@@ -33,6 +33,7 @@ import { observedObjects } from "../telemetry/record-spans.ts";
 import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import { createDeadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
+import { ObjectGone } from "./read-event.ts";
 
 /** How long `eventTime` may take, reads of metadata and tags included (T1). */
 export const EVENT_TIME_MS_MAX: DurationMs = seconds(30);
@@ -75,7 +76,7 @@ export function createEventTimes(
   async function resolve(record: WorkRecord, inFlight: InFlightDelivery): Promise<TimedRecord> {
     const attempt = beginAttempt(inFlight, deadlines, tooLong);
     const objects = observedObjects(ports, ports.objects, record);
-    const facts = factsOf(objects, record, inFlight.delivery, attempt.signal);
+    const facts = recordFacts(objects, record, inFlight.delivery, attempt.signal);
     const partition = partitionOf(record, inFlight.delivery, facts);
     const timed = { record: { ...record, partition }, failure: null };
     const { eventTime } = pipeline;
@@ -92,7 +93,7 @@ export function createEventTimes(
       });
       return { ...timed, record: { ...record, partition, eventTime: at } };
     } catch (error) {
-      if (isOf(error, GoneObject)) return timed; // T4
+      if (isOf(error, ObjectGone)) return timed; // T4
       return { ...timed, failure: { error } }; // T1
     } finally {
       attempt.close([]);
@@ -111,11 +112,6 @@ export function createEventTimes(
 
 function wrong(message: string): PermanentError {
   return new PermanentError(message, { class: EVENT_TIME_CLASS }); // T2
-}
-
-/** The object is missing, replaced or may not be read (T4). */
-class GoneObject extends Error {
-  override readonly name = "GoneObject";
 }
 
 type PartitionOf = (record: WorkRecord, delivery: Delivery, facts: EventFacts | null) => string;
@@ -177,7 +173,8 @@ function hashed(name: string): string {
   return sha256Hex(name).slice(0, HASH_CHARS);
 }
 
-function factsOf(
+/** What the pipeline's functions get of a record; null for one that cannot be read (T3, T4). */
+export function recordFacts(
   objects: ObjectSource | null,
   { content }: WorkRecord,
   delivery: Delivery,
@@ -221,7 +218,7 @@ function objectFacts(
     }
     const opened = await objects.open({ bucket, key, versionId, etag }, signal);
     if (opened.kind === "opened") return opened;
-    throw new GoneObject(`s3://${bucket}/${key} is ${opened.kind}`);
+    throw new ObjectGone({ bucket, key, versionId, etag }, opened.kind, `is ${opened.kind}`);
   };
   return {
     object,

@@ -21,6 +21,8 @@
 //   F9. An own message with the key of a dead letter and another body may be its correction. The
 //       record is reopened and tried with the new body. Of all bodies under a key, the first one
 //       that commits counts.
+//   F10. The dead letter of a refused message has no payload (X9 of dead-letter.ts). Its record is
+//       tried again when the producer sends the message again, because no other copy exists.
 
 import { unreachable } from "../../core/assert.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
@@ -42,6 +44,7 @@ import {
 import { type Dossier, decodeDossier, encodeDossier } from "../dead-letters/dossier.ts";
 import { HALT_MS, storeHalted } from "../dead-letters/halted-messages.ts";
 import { type Failed, makeDossier } from "../dead-letters/make-dossier.ts";
+import { isWithheld } from "../dead-letters/withheld-body.ts";
 import { classify } from "../policy/error-class.ts";
 import { isOf } from "../policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "../policy/error-text.ts";
@@ -203,6 +206,10 @@ class LedgerFailures implements FailStage {
     // A dead letter of an older failure is not the one that this failure needs.
     if (isOtherBody(dossier, inFlight.delivery)) {
       await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F9
+      return NOT_RUN;
+    }
+    if (isSentAgain(dossier, inFlight.delivery)) {
+      await this.#ports.ledger.reopen(this.#options.scope, [record.key]); // F10
       return NOT_RUN;
     }
     const sent = (dossier.dead_letter?.fence ?? 0) >= fence;
@@ -373,8 +380,14 @@ class LedgerFailures implements FailStage {
   }
 }
 
-function isOtherBody({ body_digest }: Dossier, { body }: Delivery): boolean {
+function isOtherBody({ body_digest, withheld }: Dossier, { body }: Delivery): boolean {
+  if (withheld === true) return false; // F10
   return typeof body_digest === "string" && body_digest !== sha256Hex(body);
+}
+
+/** Whether a delivery carries a payload that was withheld, in another message (F10). */
+function isSentAgain({ withheld, message_id }: Dossier, delivery: Delivery): boolean {
+  return withheld === true && message_id !== delivery.messageId && !isWithheld(delivery);
 }
 
 function laterOf(now: EpochMs, previous: EpochMs | undefined): EpochMs {

@@ -9,6 +9,8 @@
 //       reuses the object for the next effect. Nested objects are not copied.
 //   H6. Rows that the schema rejects are collected like effects: they are quarantined by the commit
 //       or not at all.
+//   H7. In a governed pipeline the handler gets nothing that `govern` has not answered for. A
+//       message that is to be stored without being handled is judged first, too.
 
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
@@ -33,6 +35,8 @@ import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { type CollectedEffects, EffectBuffer } from "./effect-buffer.ts";
+import { recordFacts } from "./event-time.ts";
+import { carriesPayload, createGovernance, type Governance, governedFailure } from "./govern.ts";
 import { createOpenReads } from "./open-reads.ts";
 import {
   type EventReaderPorts,
@@ -80,7 +84,11 @@ export interface HandleStage {
     decision: LaneDecision,
     inFlight: InFlightDelivery,
   ): Promise<Handled>;
+  /** Judges a message that is to be stored instead of handled (H7); null if it may be. */
+  govern(record: WorkRecord, inFlight: InFlightDelivery): Promise<NotHandled | null>;
 }
+
+type NotHandled = Exclude<Handled, { kind: "handled" | "dropped" }>;
 
 export interface HandlePorts extends EventReaderPorts {
   readonly telemetry: Telemetry;
@@ -100,11 +108,10 @@ export function createHandleStage(
   const { telemetry, deadlines, mask, masked, openStage = null, readQuarantine } = ports;
   const { pipeline, runId } = options;
   const quarantines = pipeline.onBadRow === "quarantine";
-  const tooLong = () => new DeadlinePassed(`the handler took longer than ${pipeline.timeoutMs} ms`);
 
   return {
     async handle(record, claim, decision, inFlight) {
-      const attempt = beginAttempt(inFlight, deadlines, tooLong);
+      const attempt = beginAttempt(inFlight, deadlines, () => tooLong(pipeline));
       const buffer = new EffectBuffer(openStage && (() => openStage(record, claim)));
       let read: JsonValue = null;
       const secretsRead = new Set<string>();
@@ -113,16 +120,18 @@ export function createHandleStage(
         remember(secretsRead, mask.secretsOf(content));
       };
       const badRows = new BadRows();
+      const { signal } = attempt;
+      const governance = governanceOf(ports, pipeline, { record, inFlight, signal });
       const log: HandlerContext["log"] = (level, message, fields) => {
         const secrets = [...masked.secretsOf(record), ...mask.secretsOf(read)];
         const shown = maskFields(mask, fields, secrets);
         const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
         telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
       };
-      const effects = effectMethods(buffer, attempt.signal);
+      const effects = effectMethods(buffer, signal);
       const { fence, attempt: count } = claim;
-      const facts = { ...decision, fence, attempt: count, signal: attempt.signal };
-      const context: HandlerContext = { key: record.identity, ...facts, ...effects, log };
+      const claimed = { ...decision, fence, attempt: count, signal };
+      const context: HandlerContext = { key: record.identity, ...claimed, ...effects, log };
       try {
         let collected: CollectedEffects = NO_EFFECTS;
         await attempt.run(async () => {
@@ -131,9 +140,11 @@ export function createHandleStage(
             ready: () => buffer.ready(),
             onBadRow: quarantines ? badRowTaker(badRows, record, { mask, masked }) : null,
             redrivenRows: redrivenRowsOf(record, readQuarantine),
+            governance,
           };
           const objects = observedObjects({ telemetry, masked }, ports.objects, record);
           await callHandler(pipeline, record, { ...ports, objects, ...hooks }, context);
+          governance?.check(); // H7
           collected = await buffer.finish();
         });
         const all = { ...collected, effects: attempt.close(collected.effects) };
@@ -141,10 +152,55 @@ export function createHandleStage(
       } catch (error) {
         attempt.close([]);
         void buffer.discard();
-        return judge(pipeline, error, [...secretsRead]);
+        const content = read ?? (carriesPayload(record) ? record.original : null);
+        const { error: shown, values } = governedFailure(pipeline, error, content, governance);
+        return judge(pipeline, shown, [...secretsRead, ...values]);
       }
     },
+    govern: (record, inFlight) => governMessage(ports, pipeline, record, inFlight),
   };
+}
+
+function tooLong({ timeoutMs }: Pipeline): DeadlinePassed {
+  return new DeadlinePassed(`the handler took longer than ${timeoutMs} ms`);
+}
+
+/** H7 */
+async function governMessage(
+  ports: HandlePorts,
+  pipeline: Pipeline,
+  record: WorkRecord,
+  inFlight: InFlightDelivery,
+): Promise<NotHandled | null> {
+  const { content } = record;
+  if (pipeline.govern === null || !carriesPayload(record)) return null;
+  const attempt = beginAttempt(inFlight, ports.deadlines, () => tooLong(pipeline));
+  const governance = governanceOf(ports, pipeline, { record, inFlight, signal: attempt.signal });
+  try {
+    await attempt.run(async () => {
+      if (content.kind === "message") await governance?.envelope(content.envelope);
+      if (content.kind === "own") await governance?.own(content.input);
+    });
+    return null;
+  } catch (error) {
+    const failure = governedFailure(pipeline, error, record.original, governance);
+    return judge(pipeline, failure.error, failure.values) as NotHandled;
+  } finally {
+    attempt.close([]);
+  }
+}
+
+function governanceOf(
+  { objects, mask }: HandlePorts,
+  pipeline: Pipeline,
+  {
+    record,
+    inFlight,
+    signal,
+  }: { record: WorkRecord; inFlight: InFlightDelivery; signal: AbortSignal },
+): Governance | null {
+  if (pipeline.govern === null) return null;
+  return createGovernance(pipeline, mask, recordFacts(objects, record, inFlight.delivery, signal));
 }
 
 /** H6 */
@@ -203,7 +259,9 @@ async function callHandler(
     throw new PermanentError(content.reason, { class: content.errorClass });
   }
   if (content.kind === "own") {
-    await pipeline.handler(await readOwnEvent(pipeline, content.input), context);
+    const { input: own } = content;
+    const governed = ports.governance ? await ports.governance.own(own) : own;
+    await pipeline.handler(await readOwnEvent(pipeline, governed), context);
     return;
   }
   if (content.kind === "object") {
@@ -215,7 +273,7 @@ async function callHandler(
     return handleObject(pipeline, content.event, ports, context);
   }
   const { envelope } = content;
-  const input = await readMessageEvent(pipeline, envelope, ports, context.signal, ports.onRead);
+  const input = await readMessageEvent(pipeline, envelope, ports, context.signal, ports);
   await pipeline.handler(input, context);
 }
 
@@ -226,7 +284,9 @@ async function handleObject(
   context: HandlerContext,
 ): Promise<void> {
   const reads = createOpenReads();
-  const input = readObjectEvent(pipeline, event, ports, context.signal, ports);
+  const read = readObjectEvent(pipeline, event, ports, context.signal, ports);
+  const object = ports.governance ? await ports.governance.object(event) : event;
+  const input = object === event ? read : { ...read, object };
   let pending = 0;
   try {
     await pipeline.handler(reads.watch(input), context);

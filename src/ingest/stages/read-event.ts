@@ -8,6 +8,7 @@
 //       may quote them, and their masked values have to be known by then.
 //   A5. A row that the schema rejects ends the attempt, unless the pipeline quarantines such rows.
 //       Then the handler gets the next row (Q1 of quarantine.ts).
+//   A6. Governance judges content after A4 and before A2 (G1 of govern.ts).
 
 import { unreachable } from "../../core/assert.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
@@ -22,6 +23,7 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import type { OwnMessageInput } from "../spec/own-source.ts";
 import type { MessageInput, ObjectInput } from "../spec/pipeline-spec.ts";
 import type { SchemaIssue } from "../spec/standard-schema.ts";
+import type { Governance } from "./govern.ts";
 
 export interface EventReaderPorts {
   readonly objects: ObjectSource | null;
@@ -38,6 +40,8 @@ export interface ReadHooks {
   readonly onBadRow?: ((row: NumberedRow, reason: string) => void) | null;
   /** The quarantined rows to read instead of those of the object. */
   readonly redrivenRows?: AsyncIterable<NumberedRow> | null;
+  /** Judges what the handler may get; null allows everything. */
+  readonly governance?: Governance | null;
 }
 
 const NO_HOOKS: ReadHooks = { onRead: () => undefined, ready: () => null };
@@ -62,8 +66,9 @@ export function readObjectEvent(
   event: ObjectEvent,
   ports: EventReaderPorts,
   signal: AbortSignal,
-  { onRead, ready, onBadRow = null, redrivenRows = null }: ReadHooks = NO_HOOKS,
+  hooks: ReadHooks = NO_HOOKS,
 ): ObjectInput<unknown> {
+  const { onRead, ready, onBadRow = null, redrivenRows = null, governance = null } = hooks;
   const { bucket, key, version_id: versionId, etag } = event;
   const open = () => openObject(ports.objects, { bucket, key, versionId, etag }, signal);
   return {
@@ -73,10 +78,11 @@ export function readObjectEvent(
       const { format, csv, schema } = pipeline;
       const options = { format, csv, name: key, signal };
       const rows = redrivenRows ?? readerOf(ports).read(await open(), options);
-      for await (const row of rows) {
+      for await (const read of rows) {
         const wait = ready();
         if (wait !== null) await wait;
-        onRead(row.value);
+        onRead(read.value);
+        const row = governance === null ? read : await governance.row(read); // A6
         const { value, line, unit = "line" } = row;
         const checked: Checked = schema === null ? { value } : await check(schema, value);
         if (checked.reason === undefined) yield checked.value;
@@ -85,9 +91,11 @@ export function readObjectEvent(
       }
     },
     async *bytes() {
+      governance?.checkBytes();
       yield* (await open()).stream(signal);
     },
     async text() {
+      governance?.checkBytes();
       const bytes = await readWhole(await open(), key, signal);
       return decodeText(bytes, key);
     },
@@ -105,10 +113,11 @@ export async function readMessageEvent(
   envelope: MessageEnvelope,
   ports: EventReaderPorts,
   signal: AbortSignal,
-  onRead: (content: JsonValue) => void = () => undefined,
+  { onRead, governance = null }: Pick<ReadHooks, "onRead" | "governance"> = NO_HOOKS,
 ): Promise<MessageInput<unknown>> {
-  const whole = await withPayload(envelope, ports, signal);
-  onRead(whole);
+  const read = await withPayload(envelope, ports, signal);
+  onRead(read);
+  const whole = governance === null ? read : await governance.envelope(read); // A6
   const { schema } = pipeline;
   const { payload } = whole;
   if (schema === null) return { envelope: whole, payload };

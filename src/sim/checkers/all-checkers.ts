@@ -20,6 +20,7 @@ import { noLoss } from "./no-loss.ts";
 import { noRunAfterCommit } from "./no-run-after-commit.ts";
 import { outageNotCounted } from "./outage-not-counted.ts";
 import { pauseHonoured } from "./pause-honoured.ts";
+import { refusedStaysOut } from "./refused-stays-out.ts";
 import { watermarkMonotone } from "./watermark-monotone.ts";
 import { writeAhead } from "./write-ahead.ts";
 
@@ -44,5 +45,6 @@ export const CHECKERS: readonly Checker[] = [
   completeUpTo,
   laneDecidedOnce,
   heldNotLost,
+  refusedStaysOut,
   liveness,
 ];

@@ -16,6 +16,7 @@ import { createSimLedger } from "../ports/sim-ledger.ts";
 import { createSimObjectsSink } from "../ports/sim-objects-sink.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
 import { createSimIdempotentSink, createSimTransactionalSink } from "../ports/sim-sink.ts";
+import { refusedNamesIn } from "../refused-value.ts";
 import { SCOPE, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
 import type { HandlerTools, WorldParts } from "../world-parts.ts";
@@ -199,6 +200,12 @@ export class ConsumerHost {
       gauge: (name, value) => {
         if (name !== CONSUMER_METRICS.breakerOpen.name) return;
         this.#services.history.add(this.name, { kind: "breaker", open: value === 1 });
+      },
+      log: (_level, message, fields = {}) => {
+        if (this.#options.topology.refused === 0) return;
+        for (const name of refusedNamesIn(`${message} ${Object.values(fields).join(" ")}`)) {
+          this.#services.history.add(this.name, { kind: "exposed", name, where: "a log" });
+        }
       },
     };
   }

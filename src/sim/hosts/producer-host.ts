@@ -9,6 +9,7 @@ import { hashText, mixWords } from "../faults/named-random.ts";
 import { createSimOutbox } from "../ports/sim-outbox.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
 import { EVENT_SOURCE, identityOf } from "../record-names.ts";
+import { refusedValueOf } from "../refused-value.ts";
 import { START_AT, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
 import type { WorkloadItem } from "../workload.ts";
@@ -110,9 +111,10 @@ export class ProducerHost {
   }
 
   #send(process: SimProcess, item: WorkloadItem, pauseMs = RETRY_MS): void {
-    const { name: dedupeKey, group } = item;
+    const { name: dedupeKey, group, plan } = item;
     const eventTime = eventTimeOf(item);
-    const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group } };
+    const note = plan.refused ? { note: refusedValueOf(dedupeKey) } : {};
+    const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group, ...note } };
     const again = () => this.#send(process, item, Math.min(pauseMs * RETRY_GROWTH, RETRY_MS_MAX));
     const forget = () => void this.#unconfirmed.delete(item.name);
     this.#producer?.send(event).then(forget, () => {

@@ -9,7 +9,8 @@ import type {
   LatePolicy,
   ObjectEventFacts,
 } from "../../ingest/spec/event-facts.ts";
-import { PermanentError } from "../../ingest/spec/handler-errors.ts";
+import type { GovernAnswer } from "../../ingest/spec/govern.ts";
+import { GovernanceError, PermanentError } from "../../ingest/spec/handler-errors.ts";
 import type { HandlerContext } from "../../ingest/spec/pipeline-spec.ts";
 import { BUCKET } from "../ports/sim-bucket.ts";
 import { PIPELINE_NAME } from "../record-names.ts";
@@ -32,6 +33,7 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
     onPoison: topology.onPoison,
     onMissing: topology.onMissing,
     ...(topology.contents === "objects" && { onRemoved: "handle" as const }),
+    ...(topology.refused > 0 && { govern: governed as never }),
     handler: ((event: HandlerEvent, context: HandlerContext) =>
       handle(tools, event, context)) as never,
   };
@@ -69,6 +71,25 @@ interface OwnBody {
 
 const nameInBody = (body: OwnBody) => body.dedupe_key;
 
+type Governed = EnvelopeEventFacts | { readonly body: OwnBody };
+
+/** Refuses what carries a refused value: by its answer, or by an error that quotes the value. */
+function governed(event: Governed): GovernAnswer {
+  const { payload, dedupe_key: name } = "envelope" in event ? event.envelope : event.body;
+  const { note } = payload as { readonly note?: string };
+  if (note === undefined) return "allow";
+  if (name.endsWith("1") || name.endsWith("2")) throw new GovernanceError(`refused for ${note}`);
+  return "refuse";
+}
+
+/** What the handler got of a refused value, which must be nothing. */
+function noteIn(event: HandlerEvent): string {
+  if ("object" in event) return "";
+  const { payload } = "envelope" in event ? event.envelope : (event.body as OwnBody);
+  const { note } = payload as { readonly note?: string };
+  return note === undefined ? "" : ` ${note}`;
+}
+
 /** The name by which the world plans a record. */
 function nameOf(event: HandlerEvent): string {
   if ("object" in event) return event.object.request_id ?? "";
@@ -90,7 +111,7 @@ async function handle(
   if (plan.durationMs > 0) await clock.sleep(durationMs(plan.durationMs), signal);
   if (plan.poison) throw new PermanentError("this record is poison", { class: "poison" });
   if (attempt <= plan.failures) throw new Error(`attempt ${attempt} fails`);
-  if (!isObject) context.emit(name);
+  if (!isObject) context.emit(`${name}${noteIn(event)}`);
   else if (event.kind === "removed") context.emit(`${event.object.key} removed`);
   else context.emit(await event.text());
 }

@@ -25,6 +25,7 @@ import type {
 import type { RecordInput } from "../../ports/record.ts";
 import type { SinkStore } from "../../ports/sink.ts";
 import type { SimProcess } from "../hosts/process.ts";
+import { refusedNamesIn } from "../refused-value.ts";
 import type { Service } from "./network.ts";
 import { createProcessTime, type ProcessTime, type StoreCaller } from "./process-time.ts";
 import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
@@ -61,6 +62,7 @@ export function createSimLedger(
       remote.plain("addNotes", async () => {
         await inner.addNotes(scope, notes);
         for (const note of notes) {
+          recordExposed(ports, process.name, note.body);
           if (note.kind !== "watermark") continue;
           const stored = await inner.findNote(scope, note.kind, note.name);
           const at = { value: note.at, stored: stored?.at ?? note.at };
@@ -69,6 +71,13 @@ export function createSimLedger(
       }),
     close: async () => {},
   };
+}
+
+/** Adds the refused values that the ledger is asked to store. */
+function recordExposed({ history }: SimPorts, actor: string, text: string): void {
+  for (const name of refusedNamesIn(text)) {
+    history.add(actor, { kind: "exposed", name, where: "the ledger" });
+  }
 }
 
 interface RemoteCalls {
@@ -265,7 +274,8 @@ function eventIn({ object, dedupeKey }: RecordInput): string | null {
 }
 
 /** Adds the ledger's decisions to the history. */
-function createRecorder({ history, names }: SimPorts, actor: string) {
+function createRecorder(ports: SimPorts, actor: string) {
+  const { history, names } = ports;
   const add: (event: Parameters<typeof history.add>[1]) => void = (event) =>
     history.add(actor, event);
   const refused = (name: string, why: string) => add({ kind: "refused", name, why });
@@ -302,6 +312,7 @@ function createRecorder({ history, names }: SimPorts, actor: string) {
       else {
         const { kind, attempts } = result;
         const details = { name, attempts, why: failure.message };
+        recordExposed(ports, actor, note?.body ?? "");
         if (kind === "failed") add({ kind, ...details });
         else if (isHeldFailure(failure)) {
           const { to } = JSON.parse(note?.body ?? "{}") as { to?: string | null };

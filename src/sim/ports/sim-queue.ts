@@ -14,6 +14,7 @@ import type {
 import { simDeadLetterOf } from "../dead-letter.ts";
 import { mixWords } from "../faults/named-random.ts";
 import type { SimProcess } from "../hosts/process.ts";
+import { refusedNamesIn } from "../refused-value.ts";
 import type { Service } from "./network.ts";
 import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
 
@@ -93,6 +94,12 @@ function recordingQueue(
   function recordSent(message: OutgoingMessage, messageId: string): void {
     const { body, dedupId, groupId: group, attributes } = message;
     const deadLetter = simDeadLetterOf((name) => attributes[name], names);
+    if (role === "dead-letters" || role === "late") {
+      const where = role === "late" ? "the late queue" : "a dead letter";
+      for (const name of refusedNamesIn(`${body} ${Object.values(attributes).join(" ")}`)) {
+        history.add(actor, { kind: "exposed", name, where });
+      }
+    }
     if (role === "dead-letters" && deadLetter !== null) {
       history.add(actor, { kind: "dead-letter", messageId, ...deadLetter });
       return;
