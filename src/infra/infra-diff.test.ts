@@ -49,6 +49,8 @@ const DEAD_ATTRIBUTES = {
 const BUCKET = {
   versioned: true,
   publicAccessBlocked: true,
+  encryption: "AES256",
+  ownership: "BucketOwnerEnforced",
   policy: policyOf(deny("s3:*", "arn:aws:s3:::acme-orders/*")),
   notifications: [
     {
@@ -59,6 +61,10 @@ const BUCKET = {
     },
   ],
 };
+const SUBSCRIPTION = {
+  RawMessageDelivery: "true",
+  RedrivePolicy: JSON.stringify({ deadLetterTargetArn: DEAD }),
+};
 const LIVE: LiveInfra = {
   queue: { arn: QUEUE, attributes: QUEUE_ATTRIBUTES },
   deadLetterQueue: { arn: DEAD, attributes: DEAD_ATTRIBUTES },
@@ -66,6 +72,7 @@ const LIVE: LiveInfra = {
     arn: TOPIC,
     attributes: { Policy: policyOf(deny("sns:*", TOPIC)) },
     subscribers: [QUEUE],
+    subscription: SUBSCRIPTION,
   },
   lateQueue: null,
   bucket: BUCKET,
@@ -128,10 +135,20 @@ describe("a difference names resource, setting and both values", () => {
   });
 
   test("on topic and bucket", () => {
-    const topic = { arn: TOPIC, attributes: {}, subscribers: [] };
+    const topic = { arn: TOPIC, attributes: {}, subscribers: [], subscription: {} };
     expect(textsOf({ topic })).toEqual([
       "topic orders-objects: subscriber orders-events -> missing",
       "topic orders-objects: plain HTTP denied -> possible",
+    ]);
+    const { attributes } = LIVE.topic ?? { attributes: {} };
+    expect(textsOf({ topic: { ...topic, attributes, subscribers: [QUEUE] } })).toEqual([
+      "topic orders-objects: raw delivery true -> missing",
+      "topic orders-objects: queue of undelivered messages orders-dead-letters -> missing",
+    ]);
+    const open = { ...BUCKET, encryption: "aws:kms", ownership: undefined };
+    expect(textsOf({ bucket: open })).toEqual([
+      "bucket acme-orders: encryption AES256 -> aws:kms",
+      "bucket acme-orders: ownership BucketOwnerEnforced -> missing",
     ]);
     const bucket = { ...BUCKET, versioned: false, notifications: [] };
     expect(textsOf({ bucket })).toEqual([

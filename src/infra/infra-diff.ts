@@ -18,11 +18,17 @@ export interface LiveAttributes {
 export interface LiveTopic extends LiveAttributes {
   /** ARNs of subscribed queues. */
   readonly subscribers: readonly string[];
+  /** Attributes of the queue's subscription, by the names of AWS. */
+  readonly subscription: LiveAttributes["attributes"];
 }
 
 export interface LiveBucket {
   readonly versioned: boolean;
   readonly publicAccessBlocked: boolean;
+  /** `AES256`, `aws:kms`. */
+  readonly encryption: string;
+  /** Undefined if the bucket has no ownership controls. */
+  readonly ownership: string | undefined;
   readonly policy: string | undefined;
   readonly notifications: readonly {
     readonly targetArn: string;
@@ -100,11 +106,11 @@ export function infraDifferences(plan: InfraPlan, live: LiveInfra): InfraDiffere
   part("late queue", plan.lateQueue, live.lateQueue, () => undefined); // Its owner configures it.
   part("topic", plan.topic, live.topic, checkTopic(plan, live));
   part("bucket", plan.bucket?.name ?? null, live.bucket, (bucket, compare) => {
-    checkBucket(bucket, plan.bucket?.name ?? "", compare);
+    checkBucket(plan, bucket, plan.bucket?.name ?? "", compare);
     checkNotification(plan, live, bucket, compare);
   });
   part("bucket", plan.claimCheckBucket, live.claimCheckBucket, (bucket, compare) =>
-    checkBucket(bucket, plan.claimCheckBucket ?? "", compare),
+    checkBucket(plan, bucket, plan.claimCheckBucket ?? "", compare),
   );
   part("table", plan.ledgerTable, live.ledgerTable, (table, compare) =>
     tableDifferences("ledger", plan, table, compare),
@@ -217,10 +223,15 @@ function plainHttp(policy: string | undefined, action: string, resource: string)
   return verdict === "deny" ? "denied" : "possible";
 }
 
-function checkTopic({ queue, kms }: InfraPlan, live: LiveInfra) {
-  return ({ arn, attributes, subscribers }: LiveTopic, compare: Compare): void => {
+function checkTopic({ queue, deadLetterQueue, kms }: InfraPlan, live: LiveInfra) {
+  return ({ arn, attributes, subscribers, subscription }: LiveTopic, compare: Compare): void => {
     const isSubscribed = subscribers.some((endpoint) => endpoint === live.queue?.arn);
     compare("subscriber", queue, isSubscribed ? queue : MISSING);
+    if (isSubscribed) {
+      compare("raw delivery", "true", subscription.RawMessageDelivery);
+      const { deadLetterTargetArn } = parsed(subscription.RedrivePolicy);
+      compare("queue of undelivered messages", deadLetterQueue, nameIn(deadLetterTargetArn));
+    }
     const { KmsMasterKeyId: key = "" } = attributes;
     if (kms || key !== "") {
       compare("encryption", kms ? "customer key" : "none", key === "" ? "none" : keyKind(key));
@@ -229,10 +240,12 @@ function checkTopic({ queue, kms }: InfraPlan, live: LiveInfra) {
   };
 }
 
-function checkBucket(bucket: LiveBucket, name: string, compare: Compare): void {
+function checkBucket({ kms }: InfraPlan, bucket: LiveBucket, name: string, compare: Compare): void {
   compare("versioning", "Enabled", bucket.versioned ? "Enabled" : "off");
   const blocked = bucket.publicAccessBlocked;
   compare("public access", "blocked", blocked ? "blocked" : "possible");
+  compare("encryption", kms ? "aws:kms" : "AES256", bucket.encryption);
+  compare("ownership", "BucketOwnerEnforced", bucket.ownership);
   const resource = `arn:aws:s3:::${name}/any`;
   compare("plain HTTP", "denied", plainHttp(bucket.policy, "s3:GetObject", resource));
 }

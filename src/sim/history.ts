@@ -19,6 +19,8 @@ type Event =
   | { readonly kind: "timed"; readonly name: string; readonly eventTime: number }
   /** The producer's row is in the outbox: from here on, the record must not be lost. */
   | { readonly kind: "registered"; readonly name: string; readonly group: string | null }
+  /** A sweeper won the next epoch of a sent job, whose message gets a new deduplication id. */
+  | { readonly kind: "republished"; readonly name: string; readonly epoch: number }
   /** The queue accepted the message, or recognised it as a duplicate. */
   | {
       readonly kind: "sent";

@@ -58,6 +58,8 @@ function sentenceOf(event: HistoryEvent): string {
 
 function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end" }>): string {
   switch (event.kind) {
+    case "republished":
+      return `republishes ${event.name} in epoch ${event.epoch}`;
     case "registered":
       return `writes ${event.name} to the outbox${inGroup(event.group)}`;
     case "sent":

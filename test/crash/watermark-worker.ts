@@ -1,4 +1,4 @@
-// Watermark worker: one process that shares a watermark through a ledger, told what to do by lines.
+// Watermark worker: one process that shares a watermark through a ledger, controlled by lines.
 //   node test/crash/watermark-worker.ts OWNER sqlite:PATH | postgres:URL CLOCK
 // `observe PARTITION TIME`, `poll` and `pass MS` change it; `sync` stores. It prints the watermark
 // once it has restored it and after every sync. Its clock starts at CLOCK and moves by `pass` only.

@@ -49,6 +49,7 @@ const AUTHORISED_AS: Readonly<Record<string, readonly string[]>> = {
   GetObjectTagging: ["GetObjectTagging", "GetObjectVersionTagging"],
   GetBucketNotificationConfiguration: ["GetBucketNotification"],
   GetPublicAccessBlock: ["GetBucketPublicAccessBlock"],
+  GetBucketEncryption: ["GetEncryptionConfiguration"],
   TransactWriteItems: ["PutItem", "DeleteItem"],
 };
 /** No request of their own: S3 and ECS check them for a missing object and the roles of a task. */

@@ -431,4 +431,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     replace: "if (signal.aborted) await tryLook();",
     checker: "pause-honoured",
   },
+  {
+    name: "objects-older-attempt-replaces",
+    mistake: "An attempt that lost its claim continues, and replaces what a later attempt wrote.",
+    file: "src/sinks/objects/objects-sink.ts",
+    find:
+      "signal.throwIfAborted();\n" +
+      '    const verdict = existing === undefined ? "write" : judge(existing, wanted, options);',
+    replace: 'const verdict = "write" as "write" | "done" | "taken";',
+    checker: "no-effect-under-older-fence",
+  },
 ];

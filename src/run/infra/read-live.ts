@@ -51,7 +51,7 @@ export async function readLive(plan: InfraPlan, options: LiveOptions): Promise<L
       queue,
       deadLetterQueue,
       lateQueue: late === null ? null : await readQueue(sdk, sqs, late),
-      topic: arn === null ? null : await readTopic(sdk, sns, arn),
+      topic: arn === null ? null : await readTopic(sdk, sns, arn, queue),
       bucket: await bucket(plan.bucket?.name ?? null),
       claimCheckBucket: await bucket(plan.claimCheckBucket),
       ledgerTable: await table(plan.ledgerTable),
@@ -135,16 +135,27 @@ function topicArn(name: string | null, queue: LiveAttributes | null): string | n
   return `arn:${partition}:sns:${region}:${account}:${name}`;
 }
 
-async function readTopic(sdk: Sdk, sns: SNSClient, arn: string): Promise<LiveTopic | null> {
+async function readTopic(
+  sdk: Sdk,
+  sns: SNSClient,
+  arn: string,
+  queue: LiveAttributes | null,
+): Promise<LiveTopic | null> {
   return unlessMissing(`the topic ${arn}`, ["NotFoundException"], async () => {
     const command = new sdk.GetTopicAttributesCommand({ TopicArn: arn });
     const { Attributes: attributes = {} } = await sns.send(command);
     const subscribers: string[] = [];
+    let subscription: LiveTopic["subscription"] = {};
     const pages = sdk.paginateListSubscriptionsByTopic({ client: sns }, { TopicArn: arn });
     for await (const { Subscriptions = [] } of pages) {
       subscribers.push(...Subscriptions.map(({ Endpoint = "" }) => Endpoint));
+      const own = Subscriptions.find(({ Endpoint }) => Endpoint === queue?.arn);
+      if (own === undefined) continue;
+      const { SubscriptionArn } = own;
+      const answer = await sns.send(new sdk.GetSubscriptionAttributesCommand({ SubscriptionArn }));
+      subscription = answer.Attributes ?? {};
     }
-    return { arn, attributes, subscribers };
+    return { arn, attributes, subscribers, subscription };
   });
 }
 
@@ -162,12 +173,23 @@ async function readBucket(sdk: Sdk, s3: S3Client, name: string): Promise<LiveBuc
     const block = await unlessMissing(what, ["NoSuchPublicAccessBlockConfiguration"], () =>
       s3.send(new sdk.GetPublicAccessBlockCommand({ Bucket })),
     );
+    const encryption = await unlessMissing(
+      what,
+      ["ServerSideEncryptionConfigurationNotFoundError"],
+      () => s3.send(new sdk.GetBucketEncryptionCommand({ Bucket })),
+    );
+    const ownership = await unlessMissing(what, ["OwnershipControlsNotFoundError"], () =>
+      s3.send(new sdk.GetBucketOwnershipControlsCommand({ Bucket })),
+    );
+    const [sse] = encryption?.ServerSideEncryptionConfiguration?.Rules ?? [];
     const flags = Object.values(block?.PublicAccessBlockConfiguration ?? {});
     const { TopicConfigurations = [], QueueConfigurations = [] } = notification;
     return {
       versioned: Status === "Enabled",
       publicAccessBlocked: flags.length === PUBLIC_ACCESS_FLAGS && flags.every(Boolean),
       policy: policy?.Policy,
+      encryption: sse?.ApplyServerSideEncryptionByDefault?.SSEAlgorithm ?? "AES256", // S3's own.
+      ownership: ownership?.OwnershipControls?.Rules?.[0]?.ObjectOwnership,
       notifications: [
         ...TopicConfigurations.map(({ TopicArn, ...rest }) => notificationOf(TopicArn, rest)),
         ...QueueConfigurations.map(({ QueueArn, ...rest }) => notificationOf(QueueArn, rest)),

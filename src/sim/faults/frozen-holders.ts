@@ -63,6 +63,7 @@ export class FrozenHolders {
     const woken = this.#freeze(process, ms);
     if (!isBefore) {
       const done = work();
+      done.catch(() => undefined); // The process sees a failure only once it is awake.
       return woken.then(() => done);
     }
     const { now } = this.#options.scheduler;

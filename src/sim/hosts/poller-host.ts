@@ -94,7 +94,7 @@ export class PollerHost {
       if (batch.items.length === batch.expected) void this.#register(process, batch); // P1
     }
     void this.#check(process);
-    if (!this.#options.topology.fifo) this.#sweep(process);
+    this.#sweep(process);
   }
 
   kill(word: number): void {

@@ -1,6 +1,6 @@
 // Sim outbox: the producers' outbox as one process accesses it, over the faulty network.
 
-import type { Outbox } from "../../ports/outbox.ts";
+import type { Outbox, OutboxRow } from "../../ports/outbox.ts";
 import type { SimProcess } from "../hosts/process.ts";
 import type { Service } from "./network.ts";
 import { createProcessTime, type StoreCaller } from "./process-time.ts";
@@ -24,6 +24,8 @@ export function createSimOutbox(
         ? timed(run)
         : holders.run(process, `outbox.${method}`, [], () => timed(run)),
     );
+  const addRepublished = ({ key, epoch }: OutboxRow) =>
+    history.add(process.name, { kind: "republished", name: names.ofOutboxKey(key), epoch });
   return {
     register: (target, entries, lease) =>
       call("register", async () => {
@@ -40,7 +42,11 @@ export function createSimOutbox(
     markSent: (target, marks) => held("markSent", () => inner.markSent(target, marks)),
     markRefused: (target, marks) => call("markRefused", () => inner.markRefused(target, marks)),
     republish: (target, key, epoch, lease) =>
-      call("republish", () => inner.republish(target, key, epoch, lease)),
+      call("republish", async () => {
+        const result = await inner.republish(target, key, epoch, lease);
+        if (result.kind === "taken") addRepublished(result.row);
+        return result;
+      }),
     // Faults are drawn by these two labels: others would change the world of every seed.
     sentNotDone: (target, page) => call("unsettled", () => inner.sentNotDone(target, page)),
     markDone: (target, keys) => call("settle", () => inner.markDone(target, keys)),

@@ -101,7 +101,9 @@ function ecsCalls(name: string, { body }: RecordedRequest): AwsCall[] {
 function snsCalls({ body }: RecordedRequest): AwsCall[] {
   const form = new URLSearchParams(body.toString());
   const action = `sns:${form.get("Action")?.replace(/Batch$/, "")}`; // C1
-  return [{ action, resource: form.get("TopicArn") ?? "" }];
+  // A subscription is authorised as its topic, whose ARN starts its own.
+  const subscribed = form.get("SubscriptionArn")?.split(":").slice(0, 6).join(":");
+  return [{ action, resource: form.get("TopicArn") ?? subscribed ?? "" }];
 }
 
 const BUCKET_ACTIONS: Readonly<Record<string, string>> = {
@@ -109,6 +111,8 @@ const BUCKET_ACTIONS: Readonly<Record<string, string>> = {
   notification: "s3:GetBucketNotification",
   policy: "s3:GetBucketPolicy",
   publicAccessBlock: "s3:GetBucketPublicAccessBlock",
+  encryption: "s3:GetEncryptionConfiguration",
+  ownershipControls: "s3:GetBucketOwnershipControls",
 };
 
 function s3Calls({ method, url }: RecordedRequest): Pick<RecordedCalls, "calls" | "ifMissing"> {

@@ -240,9 +240,13 @@ locals {
         Resource = local.resources.late_queue
       },
       {
-        Sid      = "SnsTopic"
-        Effect   = "Allow"
-        Action   = ["sns:GetTopicAttributes", "sns:ListSubscriptionsByTopic"]
+        Sid    = "SnsTopic"
+        Effect = "Allow"
+        Action = [
+          "sns:GetTopicAttributes",
+          "sns:ListSubscriptionsByTopic",
+          "sns:GetSubscriptionAttributes",
+        ]
         Resource = local.resources.topic
       },
       {
@@ -253,6 +257,8 @@ locals {
           "s3:GetBucketNotification",
           "s3:GetBucketPolicy",
           "s3:GetBucketPublicAccessBlock",
+          "s3:GetEncryptionConfiguration",
+          "s3:GetBucketOwnershipControls",
         ]
         Resource = concat(local.resources.bucket, local.resources.claim_check_bucket)
       },
