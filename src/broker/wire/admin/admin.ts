@@ -15,6 +15,7 @@ import { faults } from "./fault-routes.ts";
 import { health } from "./health.ts";
 import { messages } from "./messages.ts";
 import { queues } from "./queues.ts";
+import { retryRoute } from "./retry-route.ts";
 import { topics } from "./topics.ts";
 
 export type { AdminClock, AdminOptions } from "./admin-route.ts";
@@ -25,6 +26,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   health,
   queues,
   messages,
+  retryRoute,
   topics,
   faults,
   clock,
