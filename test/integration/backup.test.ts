@@ -24,6 +24,7 @@ const files = pipeline({
   name: "files",
   source: { bucket: "files" },
   retry: { attempts: 1 },
+  onMissing: "drop",
   visibilityMs: 3_000, // Messages in flight at the cut are redelivered after it.
   sink: tables({ applied: { columns: { name: "text", times: "integer" }, key: ["name"] } }),
   async handler(event, context) {
