@@ -12,6 +12,7 @@ import {
   type ExitCode,
   UsageError,
 } from "./command.ts";
+import { backup, restore } from "./commands/backup.ts";
 import { compact } from "./commands/compact.ts";
 import { comply } from "./commands/comply.ts";
 import { contractDiff, contractShow } from "./commands/contract.ts";
@@ -33,6 +34,7 @@ import { ledgerPurge, outboxPurge } from "./commands/purge.ts";
 import { quarantineDrop, quarantineList, quarantineRedrive } from "./commands/quarantine.ts";
 import { recordsList } from "./commands/records.ts";
 import { outboxStats, relay, sweep } from "./commands/relay.ts";
+import { retry } from "./commands/retry.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { task } from "./commands/task.ts";
@@ -70,6 +72,7 @@ export const COMMANDS: readonly Command[] = [
   pipelinePause,
   pipelineResume,
   pipelineStatus,
+  retry,
   jobsRegister,
   jobsList,
   jobsShow,
@@ -90,6 +93,8 @@ export const COMMANDS: readonly Command[] = [
   outboxStats,
   outboxPurge,
   compact,
+  backup,
+  restore,
   infraDiff, // Before `infra`, whose name it starts with.
   infra,
   sim,

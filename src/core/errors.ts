@@ -25,6 +25,10 @@ export const ERROR_CODES = {
     retry: "never",
     hint: "Nothing was changed. Restore the named file from a backup, or start with another --data folder.",
   },
+  TG_BACKUP_INVALID: {
+    retry: "never",
+    hint: "Nothing was restored. Use another backup, or copy this one again from where it is kept.",
+  },
   TG_STORE_NEWER: {
     retry: "never",
     hint: "A newer version of Tidegate wrote this data; start it with that version or a later one.",

@@ -52,7 +52,7 @@ import {
 } from "../model/sqs/queue-operations.ts";
 import { type MustWait, receive } from "../model/sqs/receive.ts";
 import { send } from "../model/sqs/send.ts";
-import { changeVisibility } from "../model/sqs/visibility.ts";
+import { changeVisibility, reveal } from "../model/sqs/visibility.ts";
 import type { ModelStep } from "../model/step.ts";
 import { S3_STEPS } from "./s3-steps.ts";
 
@@ -79,6 +79,7 @@ export const STEPS: { readonly [K in OperationName]: StepOf<K> } = {
   receive,
   delete: deleteMessages,
   changeVisibility,
+  reveal,
   listDeadLetterSources,
   startMoveTask,
   listMoveTasks,

@@ -180,6 +180,8 @@ export interface Operations extends S3Operations, TopicOperations {
   cancelMoveTask: { input: { handle: string }; output: { moved: number } };
   /** For the admin: shows messages without receiving them. */
   countQueues: { input: { prefix: string }; output: { queues: QueueCounts[] } };
+  /** For the admin: makes a message visible that a receive has hidden. */
+  reveal: { input: { queue: string; seq: number }; output: { revealed: boolean } };
   peek: {
     input: { queue: string; afterSeq: number; limit: number };
     output: { messages: PeekedMessage[]; nextAfterSeq: number | null };

@@ -1,5 +1,5 @@
 // Pipeline control: pauses and resumes a pipeline from outside, and says what it is doing. The
-// order is a note in the ledger, which every process of the pipeline reads (ingest/running/pause.ts).
+// order is a note in the ledger, which every process of the pipeline reads (see pause.ts).
 //   C1. A ledger that the caller passes stays open; one opened here is closed.
 //   C2. A process counts as running if its last heartbeat is recent: a killed one stops counting.
 

@@ -3,8 +3,8 @@
 // and for their latency.
 //   A consumer whose process or calls had a fault may begin later: a frozen process sees nothing, a
 //   slow claim is answered late, and a look may fail. The checker therefore looks only at consumers
-//   that met no fault since QUIET_MS before the pause. A restart is no excuse: a consumer looks
-//   before its first receive.
+//   that met no fault since QUIET_MS before the pause. A restart does not excuse a consumer: it
+//   looks before its first receive.
 
 import { type Checker, findings } from "./checker.ts";
 

@@ -4,9 +4,9 @@
 //   L2. A batch may be carried out in part without a response: each record entirely or not at all.
 //   L3. A record that a frozen process has locked is busy: a claim says so, any other call fails.
 //       The other records of the batch are carried out.
-//   L4. Consumers look at the pause every few seconds. If each look were a crash point, worlds would
-//       have hardly anything but crashes. So only one in FAULTY_LOOKS uses the network, and none in
-//       worlds without pauses.
+//   L4. Consumers look at the pause every few seconds. If each look were a crash point, worlds
+//       would have hardly anything but crashes. So only one in FAULTY_LOOKS uses the network, and
+//       none in worlds without pauses.
 
 import { TidegateError } from "../../core/errors.ts";
 import { epochMs } from "../../core/units.ts";

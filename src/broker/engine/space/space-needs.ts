@@ -34,6 +34,7 @@ const NEEDS: { readonly [K in OperationName]: Need<K> } = {
   cancelMoveTask: false,
   countQueues: false,
   peek: false,
+  reveal: false,
   createTopic: true,
   deleteTopic: false,
   listTopics: false,

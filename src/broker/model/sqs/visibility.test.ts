@@ -89,3 +89,14 @@ test("garbage and handles of another queue are refused one by one", () => {
   expect(faultsOf("q")).toEqual(["ReceiptHandleIsInvalid", null]);
   expect(faultsOf("other")).toEqual(["ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid"]);
 });
+
+test("an operator shows a hidden message without its handle, and the handle stays valid (V4)", () => {
+  const { bench, first } = received("q");
+  const [peeked] = bench.ok("peek", { queue: "q", afterSeq: 0, limit: 1 }).messages;
+  const seq = peeked?.seq ?? 0;
+  expect(bench.ok("reveal", { queue: "q", seq })).toEqual({ revealed: true });
+  expect(bench.counts("q")).toEqual([1, 0, 0]);
+  expect(bench.ok("reveal", { queue: "q", seq })).toEqual({ revealed: false });
+  expect(bench.ok("reveal", { queue: "q", seq: seq + 1 })).toEqual({ revealed: false });
+  expect(bench.change("q", first, 10_000)).toBe(null);
+});

@@ -3,6 +3,8 @@
 //       hidden again.
 //   V2. FIFO: only the latest handle is accepted.
 //   V3. No message is hidden for more than twelve hours after its receive.
+//   V4. `reveal` shows a message without its handle: an operator has none. Its present handle stays
+//       valid, as after its visibility timeout.
 
 import { SQS_VISIBILITY_MS_MAX } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -29,6 +31,24 @@ export function changeVisibility(
   const queue = state.open(input.queue, step);
   if (queue === undefined) return missingQueue();
   return succeed({ faults: input.entries.map((entry) => changeOne(state, step, queue, entry)) });
+}
+
+/** V4 */
+export function reveal(
+  state: BrokerState,
+  step: ModelStep,
+  input: { queue: string; seq: number },
+): Result<{ revealed: boolean }, Fault> {
+  const queue = state.open(input.queue, step);
+  if (queue === undefined) return missingQueue();
+  const slot = queue.find(input.seq);
+  const revealed = slot !== 0 && queue.isInFlight(slot);
+  if (revealed) {
+    state.slab.dueAt.set(slot, step.now);
+    queue.release(slot, step.now);
+    emitReceipt(state, step, slot);
+  }
+  return succeed({ revealed });
 }
 
 function changeOne(

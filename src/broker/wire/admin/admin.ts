@@ -16,6 +16,7 @@ import { health } from "./health.ts";
 import { messages } from "./messages.ts";
 import { metrics } from "./metrics.ts";
 import { queues } from "./queues.ts";
+import { retryRoute } from "./retry-route.ts";
 import { topics } from "./topics.ts";
 
 export type { AdminClock, AdminOptions } from "./admin-route.ts";
@@ -26,6 +27,7 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
   health,
   queues,
   messages,
+  retryRoute,
   topics,
   faults,
   clock,

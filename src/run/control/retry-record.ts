@@ -1,0 +1,60 @@
+// Retry record: has a record that waits tried now, and says what can be done about any other.
+//   T1. A record that failed or was returned waits in its queue until its message is visible again.
+//       The ledger has no delay of its own: the next delivery is processed.
+//   T2. The embedded cloud shows the message at once. SQS changes the visibility of a message only
+//       for the holder of its receipt, which no one else knows, so there the wait ends by itself.
+//   T3. A record in progress, a committed and a dead-lettered one are left alone. A claim whose
+//       lease is over waits like a failed record.
+
+import type { EpochMs } from "../../core/units.ts";
+import { isLeaseLive } from "../../ledger/record-state.ts";
+import type { EventHistory } from "../why/event-history.ts";
+
+export type RetryOutcome =
+  /** The message is visible now. */
+  | { readonly kind: "retried"; readonly queue: string }
+  /** The message is visible already, and a consumer will receive it. */
+  | { readonly kind: "visible"; readonly queue: string }
+  /** On SQS, the wait ends by itself (T2). */
+  | { readonly kind: "waits" }
+  /** No queue has the message. */
+  | { readonly kind: "missing" }
+  | { readonly kind: "in-progress"; readonly owner: string; readonly until: EpochMs }
+  | { readonly kind: "committed" | "dead-lettered" | "held" };
+
+/** An embedded cloud, and the queues that may have the message. */
+export interface EmbeddedQueues {
+  readonly endpoint: string;
+  readonly queues: readonly string[];
+}
+
+export async function retryRecord(
+  history: EventHistory,
+  now: EpochMs,
+  /** Null on SQS. */
+  findQueues: () => Promise<EmbeddedQueues | null>,
+): Promise<RetryOutcome> {
+  const { state, heldBy, tooLate, input } = history;
+  if (state === "committed") return { kind: "committed" }; // T3
+  if (state === "parked") return { kind: tooLate === null ? "dead-lettered" : "held" };
+  if (heldBy !== null && isLeaseLive(heldBy.until, now)) return { kind: "in-progress", ...heldBy };
+  const embedded = await findQueues();
+  if (embedded === null) return { kind: "waits" }; // T2
+  const body = JSON.stringify({ messageId: input.messageId });
+  for (const queue of embedded.queues) {
+    const url = new URL(`/_tidegate/queues/${queue}/retry`, embedded.endpoint);
+    const headers = { "content-type": "application/json" };
+    const reply = await fetch(url, { method: "POST", headers, body });
+    if (!reply.ok) continue;
+    const { revealed } = (await reply.json()) as { revealed: boolean };
+    return { kind: revealed ? "retried" : "visible", queue };
+  }
+  return { kind: "missing" };
+}
+
+/** The names of all queues of an embedded cloud. */
+export async function queuesAt(endpoint: string): Promise<string[]> {
+  const reply = await fetch(new URL("/_tidegate/queues", endpoint));
+  const { queues = [] } = (await reply.json()) as { queues?: { readonly name: string }[] };
+  return queues.map(({ name }) => name);
+}

@@ -1,0 +1,101 @@
+// Consistent cut: one instant of all databases of a data folder, while a cloud and pipelines use
+// them. Ledger and broker depend on each other in both directions:
+//   - a consumer deletes a message only after its ledger says committed, parked or held;
+//   - a ledger or outbox says "sent" only after the broker has accepted the message.
+// If the broker were copied first, a message that was sent meanwhile could be missing although the
+// ledger says that it was sent. If the ledger were copied first, a deleted message could be missing
+// although the copied ledger does not know its commit. So neither order is enough.
+//   U1. Every database except the broker's is locked for writing while all snapshots are taken. The
+//       ledger therefore stands still, and the broker's snapshot lies within that time. Whatever a
+//       ledger says had reached the broker before; whatever the broker has forgotten, a ledger had
+//       recorded before.
+//   U2. A snapshot is a read transaction: the locks last for milliseconds, and the copies, which
+//       take longer, read the snapshots. Writers continue beside them.
+//   U3. Locks are taken in the order of the names, and released together if one is not available.
+
+import { closeSync, openSync, readdirSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { BROKER_FILE, COMPACT_SUFFIX, formatOf } from "../broker/broker-schema.ts";
+import { OBJECT_SCHEMA_VERSION } from "../broker/object-schema.ts";
+
+const HEADER = "SQLite format 3\0";
+/** How long a writer may hold a database before the backup gives up. */
+const LOCK_MS_MAX = 10_000;
+const LEFTOVERS = [".new", COMPACT_SUFFIX];
+
+export interface PinnedDatabase {
+  /** The name of the file in the data folder. */
+  readonly name: string;
+  /** Reads the snapshot until the cut is released. */
+  readonly reader: DatabaseSync;
+}
+
+export interface ConsistentCut {
+  readonly databases: readonly PinnedDatabase[];
+  /** Ids of the blobs that the broker's snapshot refers to. */
+  readonly blobs: readonly string[];
+  release(): void;
+}
+
+/** The SQLite files of a folder, by name. */
+export function databasesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() || entry.isSymbolicLink())
+    .map(({ name }) => name)
+    .filter((name) => !LEFTOVERS.some((suffix) => name.endsWith(suffix)))
+    .filter((name) => isDatabase(join(folder, name)))
+    .toSorted();
+}
+
+function isDatabase(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const header = Buffer.alloc(HEADER.length);
+    readSync(file, header, 0, header.length, 0);
+    return header.toString("latin1") === HEADER;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Takes the snapshots (U1). */
+export function takeCut(folder: string, names: readonly string[]): ConsistentCut {
+  const readers: PinnedDatabase[] = [];
+  const release = () => {
+    for (const { reader } of readers.splice(0)) reader.close();
+  };
+  const locks: DatabaseSync[] = [];
+  try {
+    for (const name of names) {
+      if (name === BROKER_FILE) continue;
+      const lock = new DatabaseSync(join(folder, name), { timeout: LOCK_MS_MAX });
+      locks.push(lock);
+      lock.exec("BEGIN IMMEDIATE"); // U1, U3
+    }
+    for (const name of names) readers.push({ name, reader: pin(join(folder, name)) }); // U2
+  } catch (error) {
+    release();
+    throw error;
+  } finally {
+    for (const lock of locks) lock.close(); // U3
+  }
+  const broker = readers.find(({ name }) => name === BROKER_FILE);
+  const blobs = broker === undefined ? [] : blobsIn(broker.reader);
+  return { databases: [...readers], blobs, release };
+}
+
+function pin(path: string): DatabaseSync {
+  const reader = new DatabaseSync(path, { readOnly: true, timeout: LOCK_MS_MAX });
+  reader.exec("BEGIN");
+  reader.prepare("SELECT count(*) FROM sqlite_schema").get(); // The first read takes the snapshot.
+  return reader;
+}
+
+function blobsIn(broker: DatabaseSync): string[] {
+  if (formatOf(broker) < OBJECT_SCHEMA_VERSION) return [];
+  return broker
+    .prepare("SELECT id FROM blob")
+    .all()
+    .map(({ id }) => String(id));
+}
