@@ -35,6 +35,7 @@ import { outboxStats, relay, sweep } from "./commands/relay.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { task } from "./commands/task.ts";
+import { top } from "./commands/top.ts";
 import { up } from "./commands/up.ts";
 import { watermark } from "./commands/watermark.ts";
 import { why } from "./commands/why.ts";
@@ -66,6 +67,7 @@ export const COMMANDS: readonly Command[] = [
   lateList,
   lateRelease,
   watermark,
+  top,
   jobsRegister,
   jobsList,
   jobsShow,
