@@ -1,11 +1,17 @@
 // `tidegate/telemetry`: metrics, logs and spans of one process.
 
 import { printError } from "../platform/print-error.ts";
+import {
+  type MetricsAddress,
+  type MetricsListener,
+  startMetricsListener,
+} from "../run/metrics-listener.ts";
 import * as telemetry from "../telemetry/create-telemetry.ts";
 import * as otlp from "../telemetry/otlp-export.ts";
 import { type SystemPorts, withSystemDefaults } from "./system-defaults.ts";
 
 export type { Labels, MetricDefinition, MetricTable, Telemetry } from "../ports/telemetry.ts";
+export type { MetricsAddress, MetricsListener } from "../run/metrics-listener.ts";
 export type { MetricsPage, ProcessTelemetry } from "../telemetry/create-telemetry.ts";
 export type { LogOptions } from "../telemetry/json-log.ts";
 export type { MetricSource, OtlpExport } from "../telemetry/otlp-export.ts";
@@ -38,4 +44,14 @@ export function openOtlpExport(options: OtlpExportOptions): Promise<otlp.OtlpExp
   const { serviceName, version, onProblem = printError } = options;
   const { clock } = withSystemDefaults({});
   return otlp.openOtlpExport({ clock, serviceName, version, onProblem });
+}
+
+/** Serves `/metrics` and `/health` of a process, on loopback unless `host` says otherwise. */
+export function serveMetrics(
+  telemetry: Pick<telemetry.ProcessTelemetry, "metricsPage">,
+  address: MetricsAddress,
+): Promise<MetricsListener> {
+  const metrics = telemetry.metricsPage;
+  const health = () => ({ ok: true, facts: {} });
+  return startMetricsListener({ metrics, health, onError: printError }, address);
 }

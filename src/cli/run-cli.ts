@@ -38,6 +38,7 @@ import { retry } from "./commands/retry.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { task } from "./commands/task.ts";
+import { top } from "./commands/top.ts";
 import { up } from "./commands/up.ts";
 import { watermark } from "./commands/watermark.ts";
 import { why } from "./commands/why.ts";
@@ -73,6 +74,7 @@ export const COMMANDS: readonly Command[] = [
   pipelineResume,
   pipelineStatus,
   retry,
+  top,
   jobsRegister,
   jobsList,
   jobsShow,
