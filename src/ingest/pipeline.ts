@@ -202,8 +202,9 @@ async function runClaimed(
   const { clock, commit, late, tally, watermark } = stages;
   const { record, failure } = timed;
   try {
-    const refused = await refusalOf(stages, timed, claim, inFlight);
-    if (refused !== null) return refused; // P6
+    const judging = refusalOf(stages, timed, claim, inFlight); // P6
+    const refused = judging === null ? null : await judging;
+    if (refused !== null) return refused;
     if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
     watermark.observe(timed);
     if (failure !== null) {
@@ -239,18 +240,18 @@ async function runClaimed(
 }
 
 /** The refusal of a record that would be stored without being handled (P6); null without one. */
-async function refusalOf(
+function refusalOf(
   stages: Stages,
   { record, failure }: TimedRecord,
   claim: Claim,
   inFlight: InFlightDelivery,
-): Promise<Progress | null> {
+): Promise<Progress | null> | null {
   const { handle, late, attemptsMax } = stages;
   const isHandled =
     claim.attempt <= attemptsMax && failure === null && !late.routes(claim.input.lane);
   if (isHandled || claim.attempt > attemptsMax + GOVERN_CRASHES_MAX) return null;
-  const refused = await handle.govern(record, inFlight);
-  return refused === null ? null : afterHandle(refused, claim);
+  const judging = handle.govern(record, inFlight);
+  return judging.then((refused) => (refused === null ? null : afterHandle(refused, claim)));
 }
 
 /** Effects of a record, in memory or staged. */

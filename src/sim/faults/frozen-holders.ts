@@ -63,6 +63,7 @@ export class FrozenHolders {
     const woken = this.#freeze(process, ms);
     if (!isBefore) {
       const done = work();
+      done.catch(() => undefined); // It may fail before the process continues and notices.
       return woken.then(() => done);
     }
     const { now } = this.#options.scheduler;
