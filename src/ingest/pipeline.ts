@@ -37,6 +37,7 @@ import type { CommitOutcome, CommitStage, Work } from "./stages/commit.ts";
 import type { DecodedDelivery, WorkRecord } from "./stages/decode.ts";
 import type { EventTimes, TimedRecord } from "./stages/event-time.ts";
 import type { FailStage, RecordFailure } from "./stages/fail.ts";
+import { isWithheldRecord } from "./stages/govern.ts";
 import type { Handled, HandleStage } from "./stages/handle.ts";
 import type { LateStage } from "./stages/late.ts";
 import {
@@ -212,7 +213,7 @@ async function runClaimed(
     }
     const { lane } = claim.input;
     watermark.decided(lane, claim.attempt);
-    if (late.routes(lane)) {
+    if (late.routes(lane) && !isWithheldRecord(record)) {
       const beforePark = () => stages.claim.stopRenewal(record, claim, inFlight); // P5
       const routed = await late.route(record, claim, inFlight, beforePark);
       if (routed !== null) return routed;

@@ -8,7 +8,11 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fetchLineageTools } from "../../scripts/lineage-tools.ts";
 import { pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
+import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { startDev } from "../../src/run/dev/start-dev.ts";
+import { startLineageEvents } from "../../src/run/lineage/lineage-events.ts";
+import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("openlineage");
@@ -102,3 +106,25 @@ test("a server that rejects every event neither stops nor fails the pipeline", a
   expect(snapshot).toMatchObject({ committed: 1, deadLettered: 0 });
   expect(received.length).toBeGreaterThan(0);
 }, 60_000);
+
+test("a run that fails ends with FAIL and its reason", async () => {
+  const file = join(folder, "failed.jsonl");
+  const clock = new ManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const spec = pipeline({ name: "lines", source: { bucket: "lines" }, handler: () => undefined });
+  const scope = { pipeline: "lines", generation: 0 };
+  const id = "0193b5a0-0000-7000-8000-000000000001";
+  const digests = { codeDigest: "c0de", configDigest: "c0f1" };
+  const texts = { environment: "{}", parameters: "{}", counts: "{}" };
+  const times = { startedAt: clock.now(), seenAt: clock.now(), endedAt: null };
+  await ledger.putRun(scope, { id, kind: "live", ...digests, ...texts, ...times });
+  const run = { id, pipeline: spec, ledgerUrl: "sqlite:ledger.db" };
+  const events = await startLineageEvents({ clock, ledger, telemetry: SILENT }, run, file);
+  await events.close("leases are no longer renewed");
+  const [start, end] = readFileSync(file, "utf8").trimEnd().split("\n");
+  expect(JSON.parse(start ?? "")).toMatchObject({ eventType: "START" });
+  expect(JSON.parse(end ?? "")).toMatchObject({
+    eventType: "FAIL",
+    run: { runId: id, facets: { errorMessage: { message: "leases are no longer renewed" } } },
+  });
+});
