@@ -42,6 +42,7 @@ import type { ConfirmStage } from "./stages/confirm.ts";
 import type { DecodedDelivery, WorkRecord } from "./stages/decode.ts";
 import type { EventTimes, TimedRecord } from "./stages/event-time.ts";
 import type { FailStage, RecordFailure } from "./stages/fail.ts";
+import { isWithheldRecord } from "./stages/govern.ts";
 import type { Handled, HandleStage } from "./stages/handle.ts";
 import type { LateStage } from "./stages/late.ts";
 import {
@@ -234,8 +235,9 @@ async function runClaimed(
   const { clock, commit, late, tally, watermark } = stages;
   const { record, failure } = timed;
   try {
-    const refused = await refusalOf(stages, timed, claim, inFlight);
-    if (refused !== null) return refused; // P7
+    const judging = refusalOf(stages, timed, claim, inFlight); // P7
+    const refused = judging === null ? null : await judging;
+    if (refused !== null) return refused;
     if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
     watermark.observe(timed);
     if (failure !== null) {
@@ -243,7 +245,7 @@ async function runClaimed(
     }
     const { lane } = claim.input;
     watermark.decided(lane, claim.attempt);
-    if (late.routes(lane)) {
+    if (late.routes(lane) && !isWithheldRecord(record)) {
       const beforePark = () => stages.claim.stopRenewal(record, claim, inFlight); // P5
       const routed = await late.route(record, claim, inFlight, beforePark);
       if (routed !== null) return routed;
@@ -308,18 +310,18 @@ function handleCurrent(
 }
 
 /** The refusal of a record that would be stored without being handled (P7); null without one. */
-async function refusalOf(
+function refusalOf(
   stages: Stages,
   { record, failure }: TimedRecord,
   claim: Claim,
   inFlight: InFlightDelivery,
-): Promise<Progress | null> {
+): Promise<Progress | null> | null {
   const { handle, late, attemptsMax } = stages;
   const isHandled =
     claim.attempt <= attemptsMax && failure === null && !late.routes(claim.input.lane);
   if (isHandled || claim.attempt > attemptsMax + GOVERN_CRASHES_MAX) return null;
-  const refused = await handle.govern(record, inFlight);
-  return refused === null ? null : afterHandle(refused, claim);
+  const judging = handle.govern(record, inFlight);
+  return judging.then((refused) => (refused === null ? null : afterHandle(refused, claim)));
 }
 
 /** Effects of a record, in memory or staged. */

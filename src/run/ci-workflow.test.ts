@@ -34,8 +34,18 @@ test("the workflow checks the pipeline, each producer and the Terraform folder",
     "npm test",
     "npx tidegate comply src/send.ts",
     "npx tidegate prove pipeline.ts",
+    "npx tidegate contract diff pipeline.ts --against contract.json",
     "npx tidegate doctor pipeline.ts --terraform infra",
   ]);
+});
+
+test("the contract is compared only if the project has stored one (W4)", () => {
+  const root = project("contract", { "pipeline.ts": "" });
+  writeWorkflow(root);
+  const text = readFileSync(join(root, WORKFLOW), "utf8");
+  expect(text).toMatch(
+    /if: hashFiles\('contract\.json'\) != ''\n +run: npx tidegate contract diff/,
+  );
 });
 
 test("actions are pinned by digest, and the job may only read (W3)", () => {

@@ -1,9 +1,10 @@
 // CI workflow: the file that `tidegate init --ci` writes. It runs every check that Tidegate has on a
-// project: comply, prove and doctor.
+// project: comply, prove, contract and doctor.
 //   W1. Nothing is overwritten.
 //   W2. The workflow names the pipeline, the producers and the Terraform folder that exist now. The
 //       doctor fails if a later producer has no compliance test (TGD094), so none is forgotten.
 //   W3. Actions are pinned by digest, and the job may only read.
+//   W4. The contract is compared once the project has stored one. Until then the step is skipped.
 
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";
@@ -16,6 +17,8 @@ export const WORKFLOW = ".github/workflows/event-driven-ingestion-safety-checks.
 const CHECKOUT = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2";
 const SETUP_NODE = "actions/setup-node@49933ea5288caeca8642d1e84afbd3f7d6820020 # v4.4.0";
 const PIPELINE = "pipeline.ts";
+/** W4 */
+const CONTRACT = "contract.json";
 const TERRAFORM_FOLDERS = ["infra", "terraform"];
 /** A module that `tidegate comply` can load. */
 const PRODUCER = /["']tidegate\/produce["']/;
@@ -64,6 +67,10 @@ jobs:
         run: npm test
 ${complySteps(producers)}      - name: prove, that the handler survives crashes and duplicates
         run: npx tidegate prove ${PIPELINE}
+      # Runs once you have stored a contract: npx tidegate contract show ${PIPELINE} > ${CONTRACT}
+      - name: contract, that what was accepted before is still accepted, keyed and masked
+        if: hashFiles('${CONTRACT}') != ''
+        run: npx tidegate contract diff ${PIPELINE} --against ${CONTRACT}
       # It fails on errors, and so if a producer has no compliance test.
       - name: doctor, on settings and code
         run: ${doctor}

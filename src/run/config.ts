@@ -252,6 +252,14 @@ export const SETTINGS = {
     commands: ["run", "dev"],
     doc: "Believe the clock, however far it is ahead of the ledger and the data.",
   },
+  openlineage: {
+    flag: "openlineage",
+    env: "TIDEGATE_OPENLINEAGE",
+    takes: text("URL|FILE"),
+    fallback: null,
+    commands: ["run", "dev"],
+    doc: "OpenLineage server or file to which the run reports its start and end (default: none).",
+  },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -283,6 +291,7 @@ export interface RunSettings {
   readonly sweepMinutes?: number | undefined;
   readonly stuckMinutes?: number | undefined;
   readonly acceptClock?: boolean | undefined;
+  readonly openlineage?: string | undefined;
 }
 
 /** Settings with a default are always present. */

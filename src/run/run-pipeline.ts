@@ -12,6 +12,7 @@ import { TidegateError } from "../core/errors.ts";
 import { days, durationMs } from "../core/units.ts";
 import { startFindings } from "../doctor/start-check.ts";
 import type { Completeness } from "../ingest/late/complete-up-to.ts";
+import { messageOf } from "../ingest/policy/error-text.ts";
 import {
   type Consumer,
   type ConsumerOptions,
@@ -24,7 +25,9 @@ import { systemCallLimit } from "../platform/call-limit.ts";
 import { systemPorts } from "../platform/index.ts";
 import { printError } from "../platform/print-error.ts";
 import type { LeaseRenewer } from "../ports/lease-renewer.ts";
+import type { Ledger } from "../ports/ledger.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
+import type { Telemetry } from "../ports/telemetry.ts";
 import { createRowReader } from "../readers/row-reader.ts";
 import { createTelemetry, type ProcessTelemetry } from "../telemetry/create-telemetry.ts";
 import type { OtlpExport } from "../telemetry/otlp-export.ts";
@@ -32,6 +35,7 @@ import { loadTracing } from "../telemetry/tracing.ts";
 import type { FilledSettings } from "./config.ts";
 import { startLateUpkeep } from "./late/late-upkeep.ts";
 import type { OpenRenewer, RenewalTerms } from "./leases/open-renewer.ts";
+import { startLineageEvents } from "./lineage/lineage-events.ts";
 import {
   type MetricsListener,
   type MetricsSource,
@@ -112,10 +116,11 @@ export async function runPipeline(
   options: StartOptions = {},
 ): Promise<RunningPipeline> {
   const { pipeline, settings } = prepared;
-  const { onError = printError } = options;
+  const { onError = printError, file } = options;
   const closers: (() => Promise<unknown>)[] = [() => environment.close()];
   const closeAll = () => closeInTurn(closers);
   const runId = systemPorts.random.uuid();
+  const state: RunState = { draining: false, failure: null };
   try {
     const telemetry = await openTelemetry(pipeline, settings, runId, options);
     const terms = termsOf(pipeline);
@@ -126,21 +131,19 @@ export async function runPipeline(
     const findings = await checkQueues(pipeline, environment);
     const renewer = await openRenewer({ ledger, url: settings.ledger }, terms, telemetry);
     closers.push(() => renewer.close());
-    const { queue } = environment;
     const ports = { ...systemPorts, ...environment, callLimit: systemCallLimit };
     const consumer = createConsumer(
       { ...ports, ledger, rows: createRowReader(systemPorts), sink, renewer, telemetry },
       { pipeline, runId, prefetch, ...consumerOptionsOf(settings, runId) },
     );
-    const state = { draining: false };
     const health = () => healthOf(pipeline, consumer, state.draining);
     const listener = await openListener({ telemetry, health, onError }, settings);
     closers.unshift(() => listener.close()); // G3
-    const recorder = await recordRun({ ledger, consumer }, runId, prepared, options.file);
-    closers.push(() => recorder.close());
+    const shared = { ...ports, ledger, telemetry, sink };
+    closers.push(await startRecording({ ...shared, consumer, runId, state, file }, prepared));
     await consumer.start();
-    const late = startLateUpkeep({ ...ports, ledger, telemetry }, pipeline);
-    const upkeep = [late, ...startUpkeep(pipeline, settings, { ledger, telemetry, sink, queue })];
+    const late = startLateUpkeep(shared, pipeline);
+    const upkeep = [late, ...startUpkeep(pipeline, settings, shared)];
     closers.push(() => Promise.all(upkeep.map((each) => each.close())));
     const end = endOnce(closeAll, state);
     return {
@@ -154,7 +157,7 @@ export async function runPipeline(
       snapshot: () => consumer.snapshot(),
       deadLetterDepth: () => depthOf(ports.deadLetters),
       completeUpTo: late.completeUpTo,
-      failed: failureOf(renewer, () => end(() => consumer.stop())),
+      failed: failureOf(renewer, state, () => end(() => consumer.stop())),
       finished: whenFinished(settings, consumer, ports.queue),
       idle: (signal) => untilIdle(ports.queue, consumer, signal),
       drain: () => end(() => consumer.drain()),
@@ -162,9 +165,40 @@ export async function runPipeline(
       [Symbol.asyncDispose]: () => end(() => consumer.stop()),
     };
   } catch (error) {
+    state.failure = messageOf(error);
     await closeAll(); // G1
     throw error;
   }
+}
+
+/** Records the run in the ledger and reports it; returns how to end both. */
+async function startRecording(
+  ports: {
+    readonly ledger: Ledger;
+    readonly consumer: Consumer;
+    readonly telemetry: Telemetry;
+    readonly runId: string;
+    readonly state: RunState;
+    readonly file: string | undefined;
+  },
+  prepared: PreparedRun,
+): Promise<() => Promise<void>> {
+  const { ledger, telemetry, runId, state, file } = ports;
+  const { pipeline, settings } = prepared;
+  const recorder = await recordRun(ports, runId, prepared, file);
+  const run = { id: runId, pipeline, ledgerUrl: settings.ledger };
+  const reporting = { ...systemPorts, ledger, telemetry };
+  const events = await startLineageEvents(reporting, run, settings.openlineage);
+  return async () => {
+    await recorder.close();
+    await events.close(state.failure);
+  };
+}
+
+interface RunState {
+  draining: boolean;
+  /** Why the run ends, if not as it should. */
+  failure: string | null;
 }
 
 /** G1, G3 */
@@ -181,7 +215,7 @@ function openListener(
 }
 
 /** A stop interrupts a drain that is in progress; after closing, neither has an effect. */
-function endOnce(closeAll: () => Promise<void>, state: { draining: boolean }) {
+function endOnce(closeAll: () => Promise<void>, state: RunState) {
   let closing: Promise<void> | null = null;
   return async (end: () => Promise<void>): Promise<void> => {
     state.draining = true;
@@ -205,8 +239,13 @@ function termsOf({ name, generation, visibilityMs, ledgerRetentionDays }: Pipeli
 }
 
 /** Stops the pipeline when the renewer ends, and resolves with the reason (G4). */
-async function failureOf(renewer: LeaseRenewer, stop: () => Promise<void>): Promise<TidegateError> {
+async function failureOf(
+  renewer: LeaseRenewer,
+  state: RunState,
+  stop: () => Promise<void>,
+): Promise<TidegateError> {
   const reason = await (renewer.ended ?? new Promise<never>(() => undefined));
+  state.failure = reason;
   await stop().catch(() => undefined); // The renewer's reason matters more.
   return new TidegateError("TG_LEASE_RENEWAL_STOPPED", `the pipeline has stopped: ${reason}`);
 }

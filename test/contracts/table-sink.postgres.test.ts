@@ -13,6 +13,7 @@ import {
 } from "../support/stores/table-sink-world.ts";
 import { describeTableSink } from "./table-sink.ts";
 import { describeExisting, describeTypes } from "./table-sink-existing.ts";
+import { describeRowLineage } from "./table-sink-lineage.ts";
 import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
 import { describeStages } from "./table-sink-stages.ts";
 
@@ -44,6 +45,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
   describeStages(subject);
   describeExisting(subject);
   describeTypes(subject);
+  describeRowLineage(subject);
 
   test("users' views on a table survive an added column", async () => {
     const { address, query: ask } = await freshDatabase();

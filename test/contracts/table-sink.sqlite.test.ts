@@ -13,6 +13,7 @@ import {
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { describeTableSink } from "./table-sink.ts";
 import { describeExisting, describeTypes } from "./table-sink-existing.ts";
+import { describeRowLineage } from "./table-sink-lineage.ts";
 import { describeAlone, describeWithLedger } from "./table-sink-modes.ts";
 import { describeStages } from "./table-sink-stages.ts";
 
@@ -46,6 +47,7 @@ describeAlone(subject);
 describeStages(subject);
 describeExisting(subject);
 describeTypes(subject);
+describeRowLineage(subject);
 
 test("a file that cannot be opened is a retryable failure, and is opened later", async () => {
   const path = join(folder, "later", "sink.db");

@@ -74,6 +74,16 @@ test("a run's manifest and documents name its inputs, outputs and digests", asyn
   expect(events.map(({ eventType }) => eventType)).toEqual(["START", "COMPLETE"]);
   expect(events[1]?.inputs.map(({ name }) => name)).toEqual(["b c.csv"]);
 
+  const row = await end("lineage", "line:2", "--as", "openlineage");
+  const [, complete] = JSON.parse(row.out) as { run: object; inputs: { name: string }[] }[];
+  expect(complete?.inputs.map(({ name }) => name)).toEqual(["b c.csv"]);
+  const { out: rows } = await end("lineage", "s3://files/b c.csv", "--rows");
+  expect(rows).toBe('{"table":"line","key":["1"]}\n{"table":"line","key":["2"]}\n');
+  expect(await end("lineage", "line:9")).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("no visible row with this key"),
+  });
+
   const out = join(commands.folder, "prov.json");
   expect(await end("lineage", run.id ?? "", "--out", "prov.json")).toMatchObject({ code: 0 });
   expect(readFileSync(out, "utf8")).toContain("urn:tidegate:dataset:files:line");

@@ -349,10 +349,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "timeout-taken-for-done",
     mistake: "A handler that timed out is committed, without any effects.",
     file: "src/ingest/stages/handle.ts",
-    find: "void buffer.discard();\n        return judge(",
+    find: "void buffer.discard();\n        const content =",
     replace:
       "void buffer.discard();\n        if (error instanceof DeadlinePassed) " +
-      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets: [] };\n        return judge(',
+      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets: [] };\n        const content =',
     checker: "effects-once",
   },
   {

@@ -21,6 +21,7 @@ import type { Output } from "../screen/output.ts";
 const GENERATION_MAX = 1_000_000;
 const PIPELINE_FILE = /\.m?[jt]s$/;
 const OBJECT_URL = /^s3:\/\/([^/]+)\/(.+)$/s;
+const TABLE_ROW = /^([^:/]+):(.+)$/s;
 const RUNS_MAX = 1_000;
 
 const ledgerFlags = {
@@ -45,8 +46,12 @@ interface LedgerFlags {
 export const lineage = command({
   name: "lineage",
   summary: "Show what a run or an object became, as a PROV, DCAT, STAC or OpenLineage document.",
-  argument: { name: "RUN|OBJECT", doc: "The id of a run (see runs list), or s3://bucket/key." },
+  argument: {
+    name: "RUN|OBJECT|ROW",
+    doc: "The id of a run (see runs list), s3://bucket/key, or table:key of a row.",
+  },
   flags: {
+    rows: toggle("List the rows that an object owns as JSON lines, instead of a document."),
     as: oneOf(LINEAGE_FORMATS, "prov", "The format of the document."),
     out: text("FILE", null, "File to write (default: print)."),
     ...ledgerFlags,
@@ -59,12 +64,14 @@ export const lineage = command({
       const { renderLineage } = await import("../../lineage/merge-documents.ts");
       const [, bucket, key] = OBJECT_URL.exec(what) ?? [];
       const facts = [];
+      if (flags.rows) return listRows(ledger, what, out);
       if (bucket !== undefined && key !== undefined) {
         for (const scope of scopes)
           facts.push(...(await factsOfObject(ledger, scope, { bucket, key }, locationOf)));
       } else {
         const run = await findRecordedRun(ledger, scopes, what);
         if (run !== null) facts.push(await factsOfRun(ledger, run, locationOf));
+        else facts.push(...(await factsOfRow({ ledger, scopes, locationOf }, what, out)));
       }
       if (facts.length === 0) {
         out.note(`The ledger has neither a run nor a committed object named ${what}.`);
@@ -75,6 +82,50 @@ export const lineage = command({
       return EXIT_OK;
     }),
 });
+
+/** Prints the rows that an object owns, one JSON line each. */
+async function listRows(ledger: Ledger, what: string, out: Output): Promise<ExitCode> {
+  const { rowsOfObject } = await import("../../run/lineage/row-lineage.ts");
+  const [, bucket, key] = OBJECT_URL.exec(what) ?? [];
+  if (bucket === undefined || key === undefined) {
+    const message = `${what} is not an object; --rows needs s3://bucket/key`;
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  let listed = 0;
+  for await (const row of rowsOfObject(ledger, { bucket, key })) {
+    listed += 1;
+    out.line(JSON.stringify(row));
+  }
+  if (listed === 0) out.note(`No table in the ledger's database has rows of ${what}.`);
+  return listed === 0 ? EXIT_FAILED : EXIT_OK;
+}
+
+/** The facts of the record that wrote a row; none if the text does not name a row. */
+async function factsOfRow({ ledger, scopes, locationOf }: Opened, what: string, out: Output) {
+  const { findRowOrigin } = await import("../../run/lineage/row-lineage.ts");
+  const { factsOfRecord } = await import("../../run/lineage/recorded-run.ts");
+  const [, table, text = ""] = TABLE_ROW.exec(what) ?? [];
+  if (table === undefined) return [];
+  const row = await findRowOrigin(ledger, scopes, table, keyOf(text));
+  if (row.kind !== "found") {
+    const lacks = row.kind === "no-table" ? "such table" : "visible row with this key";
+    out.note(`The ledger's database has no ${lacks}.`);
+    return [];
+  }
+  if (row.origin !== null) return [await factsOfRecord(ledger, row.origin, locationOf)];
+  out.note("The row exists, but the ledger no longer has the record that wrote it.");
+  return [];
+}
+
+/** A key of one column as it is, one of several columns as a JSON array. */
+function keyOf(text: string): readonly string[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value.map(String) : [text];
+  } catch {
+    return [text];
+  }
+}
 
 export const runsList = command({
   name: "runs list",

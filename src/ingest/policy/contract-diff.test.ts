@@ -26,6 +26,17 @@ test("a contract compared with itself has no changes", () => {
   expect(diffContracts(contract(), JSON.parse(JSON.stringify(contract())))).toEqual([]);
 });
 
+test("a govern rule that is added, changed or removed needs a look; an old contract has none", () => {
+  const rule = contract({ govern: () => "allow" });
+  expect(verdicts(rule)).toEqual(["no govern"]);
+  expect(verdicts(contract(), rule)).toEqual(["no govern"]);
+  expect(verdicts(contract({ govern: () => "refuse" }), rule)).toEqual(["no govern"]);
+  expect(verdicts(contract({ govern: () => "allow" }), rule)).toEqual([]);
+  const { govern: _, ...old } = contract();
+  expect(verdicts(contract(), old)).toEqual([]);
+  expect(rule.govern).toMatchObject({ function: expect.stringMatching(/^sha256:/) });
+});
+
 test.each([
   ["an optional field", row.extend({ extra: z.string().optional() }), ["ok schema.extra"]],
   ["a wider bound", row.extend({ amount: z.number().max(20) }), ["ok schema.amount.maximum"]],

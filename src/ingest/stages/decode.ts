@@ -10,6 +10,7 @@
 //       they neither advance the object's sequencer nor touch its rows. A redriven dead letter is
 //       not ignored, because its redrive waits for an outcome; handle then runs no handler.
 //   D5. A withheld dead letter that was sent back is its own record again, not an unknown body.
+//       Its body is enough to recognise it, as D2 demands.
 
 import { unreachable } from "../../core/assert.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
@@ -88,7 +89,7 @@ export type IgnoredReason = "test-event" | "elsewhere" | "removed";
 export type DecodingPipeline = Pick<Pipeline, "name" | "generation" | "source" | "onRemoved">;
 
 export function decodeDelivery(pipeline: DecodingPipeline, delivery: Delivery): DecodedDelivery {
-  const withheld = isMarked(delivery) ? withheldIdentity(delivery.body) : null;
+  const withheld = withheldIdentity(delivery.body);
   if (withheld !== null) return withheldRecord(pipeline, delivery, withheld); // D5
   if (pipeline.source.own !== null) return ownDelivery(pipeline, pipeline.source.own, delivery);
   const decoded = decodeBody(delivery.body);

@@ -152,6 +152,11 @@ function maskedObject(mask: Mask, event: ObjectEvent): ObjectEvent {
   return Object.fromEntries(shown) as ObjectEvent;
 }
 
+/** Whether the record's payload was withheld before: it can only be dead-lettered again. */
+export function isWithheldRecord({ content }: WorkRecord): boolean {
+  return content.kind === "unusable" && content.errorClass === GOVERNANCE_CLASS;
+}
+
 /** Whether the message of a record contains its payload, and not only a reference to it. */
 export function carriesPayload({ content }: WorkRecord): boolean {
   switch (content.kind) {

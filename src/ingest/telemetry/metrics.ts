@@ -271,6 +271,12 @@ export const CONSUMER_METRICS = {
     help: "How far the clock is ahead of the ledger while nothing expires by it; otherwise 0.",
     labels: [],
   },
+  lineageLost: {
+    name: "tidegate_lineage_events_lost_total",
+    kind: "counter",
+    help: "OpenLineage events that could not be sent.",
+    labels: [],
+  },
 } as const satisfies MetricTable;
 
 /** OpenTelemetry's name for SQS; the embedded queue uses it, too. */

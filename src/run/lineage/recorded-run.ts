@@ -118,6 +118,17 @@ export async function factsOfObject(
   return facts.toSorted((a, b) => a.run.startedAt - b.run.startedAt);
 }
 
+/** The facts about one record: the run that committed it, its object or message, its outputs. */
+export async function factsOfRecord(
+  ledger: Ledger,
+  { scope, listed }: { readonly scope: LedgerScope; readonly listed: ListedRecord },
+  locationOf: LocationOf,
+): Promise<LineageFacts> {
+  const { runId } = listed.input;
+  const row = (await ledger.findRun(scope, runId)) ?? unrecordedRun(runId, [listed]);
+  return factsOf({ scope, row }, [listed], locationOf);
+}
+
 /** A run whose row expired, or whose process died before it wrote one. */
 function unrecordedRun(id: string, records: readonly ListedRecord[]): RunRow {
   const times = records.map(({ record }) => record.changedAt);
@@ -148,7 +159,8 @@ function factsOf(
   return { run: lineageRunOf(scope, row), inputs: records.map(lineageInputOf), outputs };
 }
 
-function lineageRunOf(scope: LedgerScope, row: RunRow): LineageRun {
+/** The run of a ledger's row, for documents and events. */
+export function lineageRunOf(scope: LedgerScope, row: RunRow): LineageRun {
   const { id, kind, startedAt, endedAt, codeDigest, configDigest } = row;
   const environment = jsonOf(row.environment);
   return {

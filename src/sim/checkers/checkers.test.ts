@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { HistoryEvent, WorldFacts } from "../history.ts";
+import { refusedValueOf } from "../refused-value.ts";
 import { CHECKERS } from "./all-checkers.ts";
 
 type NewEvent = HistoryEvent extends infer E
@@ -55,6 +56,21 @@ test("input-names-event: a stored input is about its own record", () => {
   const wrong = history(put("e1", "01"), put("e2", "02"), claimed("e1", "o1 02"));
   expect(violatedBy(right, OBJECTS)).not.toContain("input-names-event");
   expect(violatedBy(wrong, OBJECTS)).toContain("input-names-event");
+});
+
+test("refused-stays-out: a refused value in a text, an effect or another queue is noticed", () => {
+  const parked = (why: string): NewEvent => ({
+    kind: "parked",
+    name: "e1",
+    attempts: 1,
+    why,
+    dossier: true,
+  });
+  const exposed: NewEvent = { kind: "exposed", name: "e1", where: "a dead letter" };
+  const quoted = history(parked(`refused for ${refusedValueOf("e1")}`));
+  expect(violatedBy(history(parked("refused for ***")))).not.toContain("refused-stays-out");
+  expect(violatedBy(quoted)).toContain("refused-stays-out");
+  expect(violatedBy(history(exposed))).toContain("refused-stays-out");
 });
 
 test("locks-stay-local: a consumer pauses only if something failed that it depends on", () => {

@@ -76,8 +76,8 @@ type Governed = EnvelopeEventFacts | { readonly body: OwnBody };
 /** Refuses what carries a refused value: by its answer, or by an error that quotes the value. */
 function governed(event: Governed): GovernAnswer {
   const { payload, dedupe_key: name } = "envelope" in event ? event.envelope : event.body;
-  const { note } = payload as { readonly note?: string };
-  if (note === undefined) return "allow";
+  const note = noteOf(payload);
+  if (note === null) return "allow";
   if (name.endsWith("1") || name.endsWith("2")) throw new GovernanceError(`refused for ${note}`);
   return "refuse";
 }
@@ -86,8 +86,14 @@ function governed(event: Governed): GovernAnswer {
 function noteIn(event: HandlerEvent): string {
   if ("object" in event) return "";
   const { payload } = "envelope" in event ? event.envelope : (event.body as OwnBody);
-  const { note } = payload as { readonly note?: string };
-  return note === undefined ? "" : ` ${note}`;
+  const note = noteOf(payload);
+  return note === null ? "" : ` ${note}`;
+}
+
+/** The refused value of a payload; jobs of a poller have no payload. */
+function noteOf(payload: object | undefined): string | null {
+  const { note } = (payload ?? {}) as { readonly note?: unknown };
+  return typeof note === "string" ? note : null;
 }
 
 /** The name by which the world plans a record. */

@@ -1,0 +1,172 @@
+// Row lineage: from a row of a table to the record that wrote it, and from an object to its rows.
+// Both read the sink's side tables in the ledger's database (docs/internals/table-sink.md).
+//   W1. Only the visible row counts: the owner of its key, not what lost against it.
+//   W2. A row of an object is found by the object's latest event; a row of a message by its event
+//       time and the tie of its record key.
+//   W3. A record that the ledger no longer has is reported as unknown, never guessed.
+
+import { TidegateError } from "../../core/errors.ts";
+import { addMs, durationMs, epochMs } from "../../core/units.ts";
+import type { Ledger, ListedRecord, RecordQuery } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import type { SinkStore } from "../../ports/sink.ts";
+import { ownersTable, quotedName, WRITERS_TABLE } from "../../sinks/table/names.ts";
+import { rankTie } from "../../sinks/table/rank-tie.ts";
+
+const BOOKKEEPING = /^_tg_/;
+const PAGE_RECORDS = 500;
+
+/** A row's record: the scope and the listed record; null if the ledger no longer has it (W3). */
+export interface RowOrigin {
+  readonly scope: LedgerScope;
+  readonly listed: ListedRecord;
+}
+
+export type FoundRow =
+  | { readonly kind: "found"; readonly origin: RowOrigin | null }
+  /** No visible row has this key. */
+  | { readonly kind: "no-row" }
+  /** The ledger's database has no such table of this sink. */
+  | { readonly kind: "no-table" };
+
+interface SideTables {
+  readonly read: (statement: string, params: readonly string[]) => ReturnType<SinkStore["read"]>;
+  readonly placeholder: (at: number) => string;
+}
+
+/** The side tables; null if the ledger is not in a database that can have them. */
+function sideTables({ sinkStore, sinkDialect }: Ledger): SideTables | null {
+  if (sinkStore === null || sinkDialect === null) return null;
+  return {
+    read: (statement, params) => sinkStore.read({ statement, params, once: true }),
+    placeholder: (at) => (sinkDialect === "postgres" ? `$${at}` : "?"),
+  };
+}
+
+/** The record that wrote the visible row with that key (W1, W2). */
+export async function findRowOrigin(
+  ledger: Ledger,
+  scopes: readonly LedgerScope[],
+  table: string,
+  key: readonly string[],
+): Promise<FoundRow> {
+  const tables = sideTables(ledger);
+  if (tables === null) return { kind: "no-table" };
+  const columns = await keyColumns(tables, table);
+  if (columns === null) return { kind: "no-table" };
+  if (columns.length !== key.length) throw wrongKey(table, columns);
+  const where = columns.map((name, at) => `${quotedName(name)} = ${tables.placeholder(at + 1)}`);
+  const [owner] = await tables.read(
+    `SELECT _tg_writer, _tg_time, _tg_tie FROM ${quotedName(ownersTable(table))}
+      WHERE ${where.join(" AND ")} AND NOT _tg_deleted`,
+    key,
+  );
+  if (owner === undefined) return { kind: "no-row" };
+  const { _tg_writer: writer, _tg_time: time, _tg_tie: tie } = owner;
+  const isWriter = await writerOf(tables, table, String(writer));
+  const matches = isWriter ?? (({ key: of }: ListedRecord) => rankTie(of) === Number(tie));
+  return { kind: "found", origin: await recordAt(ledger, scopes, Number(time), matches) };
+}
+
+/** Whether a record is the latest event of that writer; null if messages wrote the row. */
+async function writerOf(tables: SideTables, table: string, id: string) {
+  if (id === "0") return null;
+  const [writer] = await tables.read(
+    `SELECT record_key FROM ${WRITERS_TABLE}
+      WHERE table_name = ${tables.placeholder(1)} AND id = ${tables.placeholder(2)}`,
+    [table, id],
+  );
+  const key = String(writer?.record_key ?? "");
+  return (listed: ListedRecord) => listed.key === key;
+}
+
+async function recordAt(
+  ledger: Ledger,
+  scopes: readonly LedgerScope[],
+  time: number,
+  matches: (listed: ListedRecord) => boolean,
+): Promise<RowOrigin | null> {
+  const from = epochMs(time);
+  const query: RecordQuery = { by: "event-time", from, to: addMs(from, durationMs(1)) };
+  for (const scope of scopes) {
+    let after: string | null = null;
+    do {
+      const page = await ledger.listRecords(scope, query, { after, limit: PAGE_RECORDS });
+      const listed = page.records.find(matches);
+      if (listed !== undefined) return { scope, listed };
+      after = page.next;
+    } while (after !== null);
+  }
+  return null; // W3
+}
+
+/** A row that an object owns: its table and the values of its key. */
+export interface OwnedRow {
+  readonly table: string;
+  readonly key: readonly string[];
+}
+
+/** The visible rows of an object, table by table, in the order of their keys (W1). */
+export async function* rowsOfObject(
+  ledger: Ledger,
+  object: { readonly bucket: string; readonly key: string },
+): AsyncGenerator<OwnedRow> {
+  const tables = sideTables(ledger);
+  if (tables === null || !(await hasTable(tables, WRITERS_TABLE))) return;
+  const writers = await tables.read(
+    `SELECT table_name, id FROM ${WRITERS_TABLE}
+      WHERE object = ${tables.placeholder(1)} ORDER BY table_name`,
+    [`s3://${object.bucket}/${object.key}`],
+  );
+  for (const { table_name, id } of writers)
+    yield* ownedRows(tables, String(table_name), String(id));
+}
+
+async function* ownedRows(
+  { read, placeholder }: SideTables,
+  table: string,
+  writer: string,
+): AsyncGenerator<OwnedRow> {
+  const columns = await keyColumns({ read, placeholder }, table);
+  if (columns === null) return;
+  const names = columns.map(quotedName).join(", ");
+  const params = [writer];
+  const first = `SELECT ${names} FROM ${quotedName(ownersTable(table))}
+    WHERE _tg_writer = ${placeholder(1)} AND NOT _tg_deleted`;
+  const after = columns.map((_, at) => placeholder(at + 2)).join(", ");
+  const order = `ORDER BY ${names} LIMIT ${PAGE_RECORDS}`;
+  let page = await read(`${first} ${order}`, params);
+  while (page.length > 0) {
+    const keys = page.map((row) => columns.map((name) => String(row[name])));
+    for (const key of keys) yield { table, key };
+    if (page.length < PAGE_RECORDS) return;
+    page = await read(`${first} AND (${names}) > (${after}) ${order}`, [
+      ...params,
+      ...(keys.at(-1) ?? []),
+    ]);
+  }
+}
+
+/** The key columns of a table of the sink; null if it is not one. */
+async function keyColumns(tables: SideTables, table: string): Promise<readonly string[] | null> {
+  const owners = ownersTable(table);
+  if (!(await hasTable(tables, owners))) return null;
+  const rows = await tables.read(`SELECT * FROM ${quotedName(owners)} LIMIT 1`, []);
+  return Object.keys(rows[0] ?? {}).filter((name) => !BOOKKEEPING.test(name));
+}
+
+async function hasTable({ read, placeholder }: SideTables, name: string): Promise<boolean> {
+  const sqlite = placeholder(1) === "?";
+  const rows = sqlite
+    ? await read("SELECT 1 AS one FROM sqlite_master WHERE type = 'table' AND name = ?", [name])
+    : await read("SELECT 1 AS one WHERE to_regclass($1) IS NOT NULL", [quotedName(name)]);
+  return rows.length > 0;
+}
+
+function wrongKey(table: string, columns: readonly string[]): TidegateError {
+  const message =
+    columns.length === 0
+      ? `the table ${table} has no rows yet`
+      : `the key of ${table} is ${columns.join(", ")}; write table:KEY, or table:["A","B"]`;
+  return new TidegateError("TG_VALUE_INVALID", message);
+}
