@@ -14,6 +14,7 @@ import {
 } from "./command.ts";
 import { compact } from "./commands/compact.ts";
 import { comply } from "./commands/comply.ts";
+import { consoleCommand } from "./commands/console.ts";
 import { contractDiff, contractShow } from "./commands/contract.ts";
 import { dev } from "./commands/dev.ts";
 import { dispatch } from "./commands/dispatch.ts";
@@ -51,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
   run,
   task,
   dispatch,
+  consoleCommand,
   why,
   runsList,
   runsManifest,
