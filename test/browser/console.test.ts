@@ -6,7 +6,12 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { accessibilityFindings, launchBrowser, overflowOf } from "../support/console-browser.ts";
+import {
+  accessibilityFindings,
+  LOOK_RULES,
+  launchBrowser,
+  overflowOf,
+} from "../support/console-browser.ts";
 import { FakeConsoleState } from "../support/console-fake-api.ts";
 import { type ConsolePageServer, startConsolePage } from "../support/console-page-server.ts";
 import { requirePart } from "../support/requires.ts";

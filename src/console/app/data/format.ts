@@ -81,6 +81,11 @@ export function amountText(count: number, one: string, many = `${one}s`): string
   return `${whole.format(count)} ${count === 1 ? one : many}`;
 }
 
+/** The first letter in upper case; clauses of the API start with a small one. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** JSON with indentation; a text stays as it is, and JSON inside of a text is indented too. */
 export function jsonText(value: unknown): string {
   if (typeof value !== "string") return JSON.stringify(value, null, 2) ?? DASH;

@@ -19,12 +19,17 @@ interface ChartProps {
   readonly times: readonly number[];
   readonly lines: readonly ChartLine[];
   readonly format: (value: number | null) => string;
+  /** Counts: no fractions on the axis. */
+  readonly whole?: boolean;
 }
 
+const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 5e4, 1e5, 1e6, 1e7];
+/** What the axis shows at least, so that the first minutes do not look like a whole hour. */
+const SPAN_SECONDS_MIN = 600;
 const HEIGHT = 132;
 const COLORS = { accent: "--accent", second: "--muted", bad: "--bad" } as const;
 
-export function Chart({ title, times, lines, format }: ChartProps) {
+export function Chart({ title, times, lines, format, whole = false }: ChartProps) {
   const [index, setIndex] = useState<number | null>(null);
   const hasData = lines.some(({ values }) => values.some((value) => value !== null));
   return (
@@ -38,7 +43,7 @@ export function Chart({ title, times, lines, format }: ChartProps) {
         ))}
       </figcaption>
       {hasData && times.length > 1 ? (
-        <Canvas times={times} lines={lines} format={format} onIndex={setIndex} />
+        <Canvas times={times} lines={lines} format={format} whole={whole} onIndex={setIndex} />
       ) : (
         <div class="canvas empty-canvas">No data yet</div>
       )}
@@ -50,7 +55,7 @@ interface CanvasProps extends Omit<ChartProps, "title"> {
   readonly onIndex: (index: number | null) => void;
 }
 
-function Canvas({ times, lines, format, onIndex }: CanvasProps) {
+function Canvas({ times, lines, format, whole = false, onIndex }: CanvasProps) {
   const element = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const data = [times.map((at) => at / 1_000), ...lines.map(({ values }) => values)];
@@ -63,7 +68,7 @@ function Canvas({ times, lines, format, onIndex }: CanvasProps) {
     if (box === null) return;
     const draw = () => {
       plot.current?.destroy();
-      const options = optionsOf(box, lines, format, onIndex);
+      const options = optionsOf(box, { times, lines, format, whole, onIndex });
       plot.current = new uPlot(options, latest.current as uPlot.AlignedData, box);
     };
     draw();
@@ -86,9 +91,7 @@ function Canvas({ times, lines, format, onIndex }: CanvasProps) {
 
 function optionsOf(
   box: HTMLElement,
-  lines: readonly ChartLine[],
-  format: (value: number | null) => string,
-  onIndex: (index: number | null) => void,
+  { lines, format, whole = false, onIndex }: CanvasProps,
 ): uPlot.Options {
   const style = getComputedStyle(box);
   const color = (name: string) => style.getPropertyValue(name).trim();
@@ -104,10 +107,19 @@ function optionsOf(
     legend: { show: false },
     padding: [6, 8, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 } },
-    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    scales: {
+      x: { range: (_plot, from, to) => [Math.min(from, to - SPAN_SECONDS_MIN), to] },
+      y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] },
+    },
     axes: [
       { ...axis, size: 24, space: 64, values: (_plot, at) => at.map((s) => clockText(s * 1_000)) },
-      { ...axis, size: 58, space: 34, values: (_plot, at) => at.map((value) => format(value)) },
+      {
+        ...axis,
+        size: 62,
+        space: 34,
+        values: (_plot, at) => at.map((value) => format(value)),
+        ...(whole ? { incrs: WHOLE_STEPS } : {}),
+      },
     ],
     series: [
       {},

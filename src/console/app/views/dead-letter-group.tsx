@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { ApiSchema } from "../data/api-schema.ts";
-import { agoText, countText, jsonText, timeText } from "../data/format.ts";
+import { agoText, amountText, countText, jsonText, timeText } from "../data/format.ts";
 import { linkTo } from "../data/route.ts";
 import { useRefusal, useScopedPath, useSession } from "../data/session.ts";
 import { LIVE_MS, useLoad } from "../data/use-load.ts";
@@ -115,7 +115,7 @@ function Sample({ sample, onEdit }: { readonly sample: DeadLetter; readonly onEd
       <Facts
         rows={[
           ["Fingerprint", <code key="fingerprint">{sample.fingerprint}</code>],
-          ["Attempts", `${sample.attempts}, received ${sample.receiveCount} times`],
+          ["Attempts", `${sample.attempts}, received ${amountText(sample.receiveCount, "time")}`],
           ["Queue", <a href={linkTo(["queues", sample.queue])}>{sample.queue}</a>],
           sample.deadLetterQueue === null
             ? ["Dead letter", "still in its own queue"]

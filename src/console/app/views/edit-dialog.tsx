@@ -21,7 +21,7 @@ interface EditDialogProps {
 }
 
 export function EditDialog({ deadLetter, onClose }: EditDialogProps) {
-  const [body, setBody] = useState(jsonText(deadLetter.payload));
+  const [body, setBody] = useState(bodyOf(deadLetter));
   const path = useScopedPath("/dead-letters/edit");
   const send = async () => {
     const request = { key: deadLetter.key, body };
@@ -45,7 +45,14 @@ export function EditDialog({ deadLetter, onClose }: EditDialogProps) {
         <code>{deadLetter.queue}</code>. The ledger stores that it is a copy. The dead letter stays
         until you drop it.
       </p>
+      <p>Change its key, too. For an object, that is its key, version or sequencer.</p>
       <TextArea label="Message body" value={body} onValue={setBody} />
     </Dialog>
   );
+}
+
+/** The payload of an object is one event of its notification; the message is the notification. */
+function bodyOf({ payload }: ApiSchema["DeadLetter"]): string {
+  const isEvent = typeof payload === "object" && payload !== null && "s3" in payload;
+  return jsonText(isEvent ? { Records: [payload] } : payload);
 }

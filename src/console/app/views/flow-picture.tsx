@@ -5,7 +5,7 @@
 
 import type { ComponentChildren } from "preact";
 import type { ApiSchema } from "../data/api-schema.ts";
-import { countText, durationText, rateText, timeText } from "../data/format.ts";
+import { countText, durationText, rateText, sentence, timeText } from "../data/format.ts";
 import { linkTo } from "../data/route.ts";
 import { Icon, type IconName } from "../parts/icons.tsx";
 
@@ -85,10 +85,15 @@ function NodeCard({ node, flow }: { readonly node: FlowNode; readonly flow: Flow
   const problems = flow.problems.filter((problem) => problem.node === node.id);
   const { perSecond } = node.metrics;
   return (
-    <article class="node" data-state={node.state} aria-label={`${node.title} ${node.name}`}>
+    <article
+      class="node"
+      data-node={node.id}
+      data-state={node.state}
+      aria-label={`${node.title} ${node.name}`}
+    >
       <header>
         <Icon name={ICONS[node.id]} />
-        <span class="kind">{node.title}</span>
+        <span class="kind">{sentence(node.title)}</span>
         {node.id !== "dead-letters" && (
           <a class="speed" href={homeOf(node)} aria-label={`Rate: ${rateText(perSecond)}`}>
             {rateText(perSecond)}
@@ -110,7 +115,7 @@ function NodeCard({ node, flow }: { readonly node: FlowNode; readonly flow: Flow
       </dl>
       {problems.map(({ id, title }) => (
         <p key={id} class="problem">
-          {title}
+          {sentence(title)}
         </p>
       ))}
     </article>
@@ -139,10 +144,14 @@ function homeOf({ id, name }: FlowNode): string {
 function linesOf(node: FlowNode): Line[] {
   const { metrics, id } = node;
   const home = homeOf(node);
+  const queueHome = linkTo(["queues", node.name]);
   const records = (outcome: string) => linkTo(["records"], { outcome });
+  const isEnd = id === "dead-letters"; // Messages there do not move, so only their number counts.
   const lines: (Line | null)[] = [
-    line("Waiting", metrics.backlog, home),
-    line("In flight", metrics.inFlight, id === "pipeline" ? records("in-progress") : home),
+    line(isEnd ? "Messages" : "Waiting", metrics.backlog, isEnd ? queueHome : home),
+    isEnd
+      ? null
+      : line("In flight", metrics.inFlight, id === "pipeline" ? records("in-progress") : home),
     metrics.oldestAgeMs === null
       ? null
       : { label: "Oldest", value: durationText(metrics.oldestAgeMs), href: home },
@@ -151,7 +160,7 @@ function linesOf(node: FlowNode): Line[] {
     metrics.deadLetters === null ? null : deadLetterLine(node),
     timeLine("Watermark", metrics.watermark),
     timeLine("Complete up to", metrics.completeUpTo),
-    line("Total", metrics.total, home),
+    isEnd ? null : line("Total", metrics.total, home),
   ];
   return lines.filter((each) => each !== null);
 }

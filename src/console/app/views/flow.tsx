@@ -1,12 +1,13 @@
 // Flow: the first page. Problems come first, because people look here when something is wrong.
 
 import type { ApiSchema } from "../data/api-schema.ts";
-import { countText, durationText, rateText } from "../data/format.ts";
+import { countText, durationText, rateText, sentence } from "../data/format.ts";
 import { linkTo } from "../data/route.ts";
 import { useScopedPath, useSession } from "../data/session.ts";
 import { type Loaded, useLoad } from "../data/use-load.ts";
 import { Chart, type ChartLine } from "../parts/chart.tsx";
 import { Heading, Panel } from "../parts/layout.tsx";
+import { LinkedText } from "../parts/linked-text.tsx";
 import { Empty, LoadError, Notice, Waiting } from "../parts/notices.tsx";
 import { FlowPicture } from "./flow-picture.tsx";
 
@@ -53,7 +54,7 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
         <Notice
           key={id}
           tone={severity === "error" ? "bad" : "warn"}
-          title={title}
+          title={sentence(title)}
           action={
             <a class="button" href={problemLink(view, query)}>
               Show
@@ -61,12 +62,16 @@ function Problems({ problems }: { readonly problems: readonly Problem[] }) {
           }
         >
           <p>
-            {detail} {fix}
+            <LinkedText text={asSentence(detail)} /> {fix}
           </p>
         </Notice>
       ))}
     </div>
   );
+}
+
+function asSentence(text: string): string {
+  return /[.!?]$/.test(text) ? sentence(text) : `${sentence(text)}.`;
 }
 
 function problemLink(view: Problem["view"], query: string): string {
@@ -80,7 +85,7 @@ function LastHour() {
   const history = loaded.data ?? { times: [], series: [], stepMs: 0 };
   const line = (name: SeriesName, color: ChartLine["color"]): ChartLine => {
     const series = history.series.find((each) => each.name === name);
-    return { title: series?.title ?? name, values: series?.values ?? [], color };
+    return { title: sentence(series?.title ?? name), values: series?.values ?? [], color };
   };
   const { times } = history;
   return (
@@ -90,7 +95,7 @@ function LastHour() {
         <Chart
           title="Throughput"
           times={times}
-          lines={[line("received", "accent"), line("applied", "second")]}
+          lines={[line("received", "accent"), line("applied", "second"), line("retries", "bad")]}
           format={rateText}
         />
         <Chart
@@ -98,18 +103,26 @@ function LastHour() {
           times={times}
           lines={[line("backlog", "accent"), line("inFlight", "second")]}
           format={countText}
+          whole
         />
         <Chart
-          title="Age and lag"
+          title="Oldest message"
           times={times}
-          lines={[line("oldestAgeMs", "accent"), line("watermarkLagMs", "second")]}
+          lines={[line("oldestAgeMs", "accent")]}
           format={durationText}
         />
         <Chart
-          title="Failures"
+          title="Event time"
           times={times}
-          lines={[line("deadLetters", "bad"), line("retries", "second")]}
-          format={rateText}
+          lines={[line("watermarkLagMs", "accent")]}
+          format={durationText}
+        />
+        <Chart
+          title="Dead letters"
+          times={times}
+          lines={[line("deadLetters", "bad")]}
+          format={countText}
+          whole
         />
       </div>
     </Panel>

@@ -10,7 +10,7 @@ import { LoadError, Notice, Waiting } from "../parts/notices.tsx";
 
 type Finding = ApiSchema["Finding"];
 
-const CHECK_MS = 10_000;
+const CHECK_MS = 4_000;
 
 const TONES: Readonly<Record<Finding["severity"], Tone>> = {
   error: "bad",
@@ -21,6 +21,7 @@ const TONES: Readonly<Record<Finding["severity"], Tone>> = {
 export function SetupCheckScreen() {
   const loaded = useLoad<ApiSchema["SetupCheck"]>(useScopedPath("/setup-check"), CHECK_MS);
   const { data } = loaded;
+  const isRunning = data !== null && data.checked === 0;
   return (
     <>
       <Heading
@@ -33,13 +34,18 @@ export function SetupCheckScreen() {
       </Heading>
       <LoadError loaded={loaded} what="Setup check" />
       {data === null && loaded.error === null && <Waiting rows={6} />}
-      {data !== null && data.findings.length === 0 && (
+      {isRunning && (
+        <Notice tone="none" title="The check is running" live>
+          Findings appear here within seconds.
+        </Notice>
+      )}
+      {data !== null && !isRunning && data.findings.length === 0 && (
         <Notice tone="good" title="No findings">
           {amountText(data.checked, "rule")} checked at {timeText(data.at)}.
         </Notice>
       )}
       {data !== null && data.findings.length > 0 && <Findings findings={data.findings} />}
-      {data !== null && data.unknown.length > 0 && (
+      {data !== null && !isRunning && data.unknown.length > 0 && (
         <Panel title="Not checked">
           <ul class="plain">
             {data.unknown.map((text) => (

@@ -11,6 +11,7 @@ import { CommandLine } from "../parts/code.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { ActionButton } from "../parts/fields.tsx";
 import { Badge, Figures, Heading, Panel } from "../parts/layout.tsx";
+import { LinkedText } from "../parts/linked-text.tsx";
 import { Empty, LoadError, Notice, Waiting } from "../parts/notices.tsx";
 import { type RowColumn, Rows } from "../parts/rows.tsx";
 import { WindowGrid } from "./window-grid.tsx";
@@ -35,7 +36,7 @@ export function TimeScreen() {
         <>
           <TimeFigures time={time} />
           {time.heldBy !== null && (
-            <Notice tone="warn" title={`Held back: ${time.heldBy}`} live>
+            <Notice tone="warn" title={<LinkedText text={`Held back: ${time.heldBy}`} />} live>
               {time.looked ? null : "Queued messages could not be looked at."}
             </Notice>
           )}
