@@ -39,7 +39,7 @@ export interface ConsoleReadParts {
     readonly deadLetters: QueueFigures | null;
   }>;
   /** Completeness with the queued messages; null if they cannot be looked at. */
-  readonly completeness: (() => Promise<Completeness>) | null;
+  readonly completeness: ((ledger: Ledger) => Promise<Completeness>) | null;
   readonly setup: SetupOptions;
 }
 
@@ -110,7 +110,7 @@ function createScopeReads(parts: ConsoleReadParts, ledger: Ledger, scope: Ledger
   const own = parts.pipeline;
   const isOwn = own?.name === scope.pipeline && own.generation === scope.generation;
   const look = isOwn ? parts.completeness : null;
-  const complete = look ?? (() => readStoredCompleteness(gentle, scope));
+  const complete = () => look?.(gentle) ?? readStoredCompleteness(gentle, scope);
   return {
     index: createDeadLetterIndex({ clock, ledger: gentle }, scope),
     completeness: createRefresher(clock, complete),

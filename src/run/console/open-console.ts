@@ -3,6 +3,7 @@
 //   O2. A ledger that does not exist yet is looked for again: a console may be opened first.
 
 import { existsSync } from "node:fs";
+import type { Broker } from "../../broker/engine/broker.ts";
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
 import type { CloudInside } from "../../cloud/start-cloud.ts";
 import {
@@ -11,14 +12,16 @@ import {
   isConsolePath,
   isUploadPath,
 } from "../../console/api/console-http.ts";
-import type { Completeness } from "../../ingest/late/complete-up-to.ts";
+import { type Completeness, readCompleteness } from "../../ingest/late/complete-up-to.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { packageVersion } from "../../platform/package-version.ts";
 import type { ConsoleReads, ConsoleSource, ShownPipeline } from "../../ports/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
+import type { ObjectSource } from "../../ports/object-source.ts";
 import { listSqliteScopes } from "../../stores/sqlite/ledger/list-scopes.ts";
 import type { DevNames } from "../dev/dev-setup.ts";
+import { brokerLooks } from "../late/look-at-queues.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import type { RunningPipeline } from "../run-pipeline.ts";
@@ -51,6 +54,7 @@ export interface EmbeddedConsoleOptions extends ConsoleAccess {
     readonly file: string | undefined;
     readonly names: DevNames;
     readonly running: RunningPipeline;
+    readonly objects: ObjectSource;
   };
   readonly onError: (error: unknown) => void;
 }
@@ -86,7 +90,7 @@ export async function mountConsole(
     running: dev?.running ?? null,
     names: { bucket: roles.bucket, topic: names?.topic ?? null },
     cloud,
-    completeness: dev === undefined ? null : () => dev.running.completeUpTo(),
+    completeness: dev === undefined ? null : (ledger) => completenessOf(engine, dev, ledger),
     setup: {
       pipeline,
       file: dev?.file ?? pipeline?.name ?? "",
@@ -113,6 +117,18 @@ export async function mountConsole(
   return console;
 }
 
+/** As `completeUpTo` of the pipeline, without injected faults and with a gentle ledger. */
+function completenessOf(
+  engine: Broker,
+  { pipeline, names, objects }: NonNullable<EmbeddedConsoleOptions["dev"]>,
+  ledger: Ledger,
+): Promise<Completeness> {
+  const { queue, deadLetterQueue, lateQueue } = names;
+  const queues = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
+  const looks = brokerLooks(engine, queues);
+  return readCompleteness({ ...systemPorts, ledger, looks, objects }, pipeline);
+}
+
 export interface SourceParts extends ConsoleAccess {
   readonly embedded: boolean;
   readonly url: string | null;
@@ -120,7 +136,7 @@ export interface SourceParts extends ConsoleAccess {
   readonly running: RunningPipeline | null;
   readonly names: { readonly bucket: string | null; readonly topic: string | null };
   readonly cloud: ConsoleSource["cloud"];
-  readonly completeness: (() => Promise<Completeness>) | null;
+  readonly completeness: ((ledger: Ledger) => Promise<Completeness>) | null;
   readonly setup: Parameters<typeof createConsoleReads>[0]["setup"];
   readonly figures: Parameters<typeof createConsoleReads>[0]["figures"];
   readonly openQueues: (() => Promise<OpenedQueues>) | null;

@@ -69,7 +69,8 @@ export async function startDev(
   const running = await runPipeline(run, { environment, openRenewer: open }, options);
   const { endpoint } = cloud;
   const { ledger, region } = run.settings;
-  const dev = { pipeline: run.pipeline, file: options.file, names, running };
+  const { objects } = cloud;
+  const dev = { pipeline: run.pipeline, file: options.file, names, running, objects };
   const { onError = printError } = options;
   const served = { ...options.console, endpoint, region, ledger, dev, onError };
   mounted.console = await mountConsole(cloud.inside, served).catch(async (error: unknown) => {
