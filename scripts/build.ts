@@ -9,6 +9,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { buildCommonJs } from "./build-commonjs.ts";
+import { buildConsole } from "./build-console.ts";
 import { writeSbom } from "./sbom.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -20,6 +21,7 @@ const { status } = spawnSync(tsc, ["-p", "tsconfig.build.json"], { cwd: root, st
 if (status !== 0) fail("the compiler found errors (see above)");
 checkPaths();
 await buildCommonJs(root);
+await buildConsole();
 writeSbom(root);
 checkTargets();
 console.log("build: dist/ is ready");

@@ -13,6 +13,7 @@ const root = join(import.meta.dirname, "..");
 const CHECKS = [
   { title: "format and lint", command: "biome", args: ["check", "--error-on-warnings", "."] },
   { title: "types", command: "tsc", args: ["--noEmit"] },
+  { title: "types of the console's page", command: "tsc", args: ["-p", "src/console/app"] },
 ];
 
 for (const { title, command, args } of CHECKS) {

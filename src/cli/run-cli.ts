@@ -15,6 +15,7 @@ import {
 import { backup, restore } from "./commands/backup.ts";
 import { compact } from "./commands/compact.ts";
 import { comply } from "./commands/comply.ts";
+import { consoleCommand } from "./commands/console.ts";
 import { contractDiff, contractShow } from "./commands/contract.ts";
 import { dev } from "./commands/dev.ts";
 import { dispatch } from "./commands/dispatch.ts";
@@ -55,6 +56,7 @@ export const COMMANDS: readonly Command[] = [
   run,
   task,
   dispatch,
+  consoleCommand,
   why,
   runsList,
   runsManifest,

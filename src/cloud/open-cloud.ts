@@ -46,6 +46,8 @@ export type OpenCloudOptions = Omit<CloudOptions, "host" | "port" | "allowedHost
 export interface OpenCloud extends AsyncDisposable {
   readonly clock: Clock;
   readonly broker: Broker;
+  /** The same broker without injected faults. */
+  readonly engine: Broker;
   /** Reads the cloud's objects, pinned to the versions in events. */
   readonly objects: ObjectSource;
   /** The AWS protocols and the admin API, as a function. */
@@ -122,7 +124,7 @@ export async function openUnpreparedCloud(
     const close = closerOf(broker, blobs);
     const objects = createBrokerObjects({ broker, blobs });
     const served = { http, allowsOrigin, prepare, close };
-    return { clock, broker, objects, ...served, [Symbol.asyncDispose]: close };
+    return { clock, broker, engine, objects, ...served, [Symbol.asyncDispose]: close };
   } catch (error) {
     await blobs?.close();
     await (engine ?? store).close(); // O1

@@ -29,10 +29,10 @@ export interface PublicVirtualCloud extends PublicCloud {
 const brokers = new WeakMap<PublicCloud, Broker>();
 
 /** The same cloud without its broker (P1). */
-export function withoutBroker<C extends PublicCloud & { readonly broker: Broker }>(
-  cloud: C,
-): Omit<C, "broker"> {
-  const { broker, ...rest } = cloud;
+export function withoutBroker<
+  C extends PublicCloud & { readonly broker: Broker; readonly inside: object },
+>(cloud: C): Omit<C, "broker" | "inside"> {
+  const { broker, inside: _, ...rest } = cloud;
   brokers.set(rest, broker);
   return rest;
 }

@@ -11,6 +11,7 @@ import { guardHosts, type HostGuardOptions } from "../broker/wire/protocol/host-
 import { createHttpListener } from "../platform/http/http-listener.ts";
 import { ReplyBuffer } from "../platform/http/reply-buffer.ts";
 import { printError } from "../platform/print-error.ts";
+import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../ports/http.ts";
 import type { CloudOptions } from "./cloud-options.ts";
 import { isLoopback } from "./loopback.ts";
 import { type OpenCloud, openUnpreparedCloud } from "./open-cloud.ts";
@@ -18,9 +19,33 @@ import type { PublicCloud } from "./public-cloud.ts";
 import { createGate } from "./request-gate.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
+/** What a mounted part holds of a body that it streams. */
+const MOUNTED_STREAM_BYTES = 1_048_576;
+
 /** A started cloud as code in this package sees it; users get a PublicCloud. */
 export interface Cloud extends PublicCloud {
   readonly broker: Broker;
+  readonly inside: CloudInside;
+}
+
+/** What a console on the same port needs. */
+export interface CloudInside {
+  /** The broker without injected faults. */
+  readonly engine: Broker;
+  /** The AWS protocols, as a function. */
+  readonly http: HttpHandler;
+  /** Whether other machines can reach the server. */
+  readonly exposed: boolean;
+  /** Answers the paths of `mounted` from now on, behind the same checks of Host and Origin. */
+  mount(mounted: MountedHttp): void;
+}
+
+/** A further part of the server, under its own paths. */
+export interface MountedHttp {
+  isPath(path: string): boolean;
+  /** Whether the body of a request is read as a stream. */
+  streams(method: string, path: string): boolean;
+  answer(request: HttpRequest): Promise<HttpReply>;
 }
 
 export interface VirtualCloud extends Cloud {
@@ -36,8 +61,17 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   const { host = "127.0.0.1", port = 0 } = options;
   const replies = new ReplyBuffer();
   const opened = await openUnpreparedCloud(options, replies);
-  const gate = createGate(guardHosts(opened.http, hostGuardOf(options, opened.allowsOrigin)));
-  const streamBytes = streamBytesOf(opened.broker);
+  const mounts: MountedHttp[] = [];
+  const http: HttpHandler = (request) => {
+    const mounted = mounts.find(({ isPath }) => isPath(request.path));
+    return mounted === undefined ? opened.http(request) : mounted.answer(request);
+  };
+  const gate = createGate(guardHosts(http, hostGuardOf(options, opened.allowsOrigin)));
+  const brokerBytes = streamBytesOf(opened.broker);
+  const streamBytes = (head: HttpHead) => {
+    const isStream = mounts.some(({ streams }) => streams(head.method, head.path));
+    return isStream ? MOUNTED_STREAM_BYTES : brokerBytes(head);
+  };
   const listener = createHttpListener(gate.handler, {
     onError: options.onError ?? printError,
     replies,
@@ -49,7 +83,10 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     const endpoint = endpointOf(host, chosenPort);
     await opened.prepare(endpoint); // G3
     gate.open();
-    return assemble(opened, endpoint, chosenPort, listener.close);
+    const { engine } = opened;
+    const mount = (mounted: MountedHttp) => void mounts.push(mounted);
+    const inside = { engine, http: opened.http, exposed: !isLoopback(host), mount };
+    return assemble(opened, inside, { endpoint, port: chosenPort }, listener.close);
   } catch (error) {
     await listener.close();
     await opened.close(); // G1
@@ -59,8 +96,8 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
 
 function assemble(
   opened: OpenCloud,
-  endpoint: string,
-  port: number,
+  inside: CloudInside,
+  { endpoint, port }: { readonly endpoint: string; readonly port: number },
   closeListener: () => Promise<void>,
 ): Cloud {
   const { clock, broker, objects } = opened;
@@ -69,7 +106,8 @@ function assemble(
     closed ??= closeListener().then(() => opened.close()); // G2
     return closed;
   };
-  return { endpoint, port, clock, broker, objects, close, [Symbol.asyncDispose]: close };
+  const cloud = { endpoint, port, clock, broker, objects, inside };
+  return { ...cloud, close, [Symbol.asyncDispose]: close };
 }
 
 function hostGuardOf(

@@ -40,6 +40,8 @@ export interface TimeRange {
   readonly by: "event-time" | "commit-time";
   readonly start: { readonly at: number; readonly key: string };
   readonly to: number;
+  /** Set for the newest first: rows before `start`, down to this time; `to` is then unused. */
+  readonly downTo?: number;
   readonly limit: number;
 }
 
@@ -93,8 +95,10 @@ export function checkListPage({ limit }: ListPage, what: string): void {
   }
 }
 
-function checkQuery({ by, from, to, bucket, prefix, outcomes }: RecordQuery): void {
+function checkQuery(query: RecordQuery): void {
+  const { by, from, to, bucket, prefix, outcomes, newestFirst } = query;
   if (!ORDERS.has(by)) refuseValue(`unknown order of records ${JSON.stringify(by)}`);
+  if (by === "object" && newestFirst === true) refuseValue("a list by object has no newest first");
   for (const at of [from, to]) {
     if (at !== undefined && !Number.isSafeInteger(at))
       refuseValue(`the time ${at} is out of range`);
@@ -116,13 +120,14 @@ function isFiltered({ by, from, to, bucket, outcomes }: RecordQuery): boolean {
   return otherTimes || outcomes !== undefined || (by !== "object" && bucket !== undefined);
 }
 
-function firstStart({ by, from, bucket, prefix }: RecordQuery): Start {
+function firstStart({ by, from, to, bucket, prefix, newestFirst }: RecordQuery): Start {
   if (by === "object") return { bucket: bucket ?? "", object: prefix ?? "", key: "" };
+  if (newestFirst === true) return { at: to ?? Number.MAX_SAFE_INTEGER, key: "" };
   return { at: from ?? Number.MIN_SAFE_INTEGER, key: "" };
 }
 
 function rangeOf(
-  { by, to, bucket, prefix }: RecordQuery,
+  { by, from, to, bucket, prefix, newestFirst }: RecordQuery,
   start: Start,
   limit: number,
 ): RecordRange {
@@ -131,7 +136,8 @@ function rangeOf(
     return { by, start: start as ObjectRange["start"], bucket: bucket ?? null, end, limit };
   }
   const upTo = to ?? Number.MAX_SAFE_INTEGER;
-  return { by, start: start as TimeRange["start"], to: upTo, limit };
+  const range = { by, start: start as TimeRange["start"], to: upTo, limit };
+  return newestFirst === true ? { ...range, downTo: from ?? Number.MIN_SAFE_INTEGER } : range;
 }
 
 /** The value of a row that orders it by time. */

@@ -16,6 +16,7 @@ import type { LedgerInstant } from "./store-time.ts";
 export const NOTE_KINDS = [
   "dossier",
   "duplicates",
+  "edited",
   "halted",
   "held",
   "partitions",

@@ -87,6 +87,7 @@ export interface DirectCommit {
 export type NoteKind =
   | "dossier"
   | "duplicates"
+  | "edited"
   | "halted"
   | "held"
   | "partitions"
@@ -255,6 +256,8 @@ export interface RecordQuery {
   /** Only records of objects whose key starts with it; needs `bucket`. */
   readonly prefix?: string;
   readonly outcomes?: readonly StoredRecord["kind"][];
+  /** Reverses the order; not with "object". Default: false. */
+  readonly newestFirst?: boolean;
 }
 
 export interface ListedRecord {

@@ -161,6 +161,28 @@ export function describeLedgerLists(binding: StoreBinding<Ledger>): void {
       expect(await inputOf("a")).toBeUndefined();
     });
 
+    test("the newest records come first on request, in exactly the reverse order", async () => {
+      for (const [index, name] of ["a", "b", "c", "d", "e"].entries()) {
+        await directly(name, anyInput({ eventTime: at(10 * Math.floor(index / 2)) }));
+        clock.advance(seconds(1));
+      }
+      await directly("x", anyInput({ eventTime: at(20) }), OTHER_SCOPE);
+      const newestFirst = true;
+      for (const by of ["event-time", "commit-time"] as const) {
+        for (const limit of [1, 2, 5, 100]) {
+          expect(await listAll({ by, newestFirst }, limit)).toEqual(["e", "d", "c", "b", "a"]);
+        }
+      }
+      const range = { by: "event-time", newestFirst, from: at(10), to: at(20) } as const;
+      expect(await listAll(range, 1)).toEqual(["d", "c"]);
+      const refused = ledger.listRecords(
+        SCOPE,
+        { by: "object", newestFirst },
+        { after: null, limit: 1 },
+      );
+      await expect(refused).rejects.toMatchObject({ code: "TG_VALUE_INVALID" });
+    });
+
     test("records are listed by event time, then by key, whatever their state", async () => {
       await directly("c", anyInput({ eventTime: at(20) }));
       await claim("b", anyInput({ eventTime: at(20) }));

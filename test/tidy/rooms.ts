@@ -173,6 +173,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     files: ["src/run/dev/dev-setup.ts", "src/run/dev/put-object.ts"],
     packages: ["fast-check"],
   },
+  // The console's API: a read model over HTTP. `run` gives it its sources.
+  console: { imports: SEAMS, packages: [] },
+  // The web page: a client of the JSON API that runs in a browser, so it imports no other part.
+  "console/app": { imports: [], packages: ["preact", "uplot"], machine: true },
   cli: { imports: ["*"], packages: ["*"], machine: true },
 };
 
@@ -183,7 +187,7 @@ export const FILES_MAX: Readonly<Record<string, Readonly<Record<string, number>>
   readers: { "csv-parse": 1 },
 };
 
-const NESTED = new Set(["broker", "ingest"]);
+const NESTED = new Set(["broker", "ingest", "console"]);
 const FAMILIES = new Set(["stores", "sinks"]);
 
 /** The part of a file, or null for tests, scripts and benchmarks, which may import all. */

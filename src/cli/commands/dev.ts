@@ -4,6 +4,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { FaultSpec } from "../../broker/model/fault-plan.ts";
 import { systemClock } from "../../platform/system-clock.ts";
+import type { ConsoleAccess } from "../../run/console/open-console.ts";
 import type { Feed } from "../../run/dev/feed.ts";
 import type { RunningDev } from "../../run/dev/start-dev.ts";
 import { command, EXIT_OK, type Flags, text, toggle, UsageError } from "../command.ts";
@@ -15,6 +16,7 @@ import { type TryOptions, whatToTry } from "../screen/what-to-try.ts";
 import { stopSignal } from "../stop-signals.ts";
 import { readJsonFile } from "../words/json-file.ts";
 import { settingFlags, settingsFrom } from "../words/setting-flags.ts";
+import { consoleFlags } from "./console.ts";
 import { PIPELINE_FILE } from "./run.ts";
 
 const flags: Flags = {
@@ -26,6 +28,7 @@ const flags: Flags = {
   ),
   feed: text("FILE", null, "Module whose default export yields files to put."),
   faults: text("FILE", null, "Faults that the embedded cloud starts with."),
+  ...consoleFlags,
   json: toggle("Print JSON lines."),
 };
 
@@ -51,7 +54,9 @@ export const dev = command({
     const { onLogLine } = reporter;
     const onError = (error: unknown) => reporter.event("trouble", describeFailure(error));
     const otlp = await openExport((text) => reporter.event("finding", text));
-    const options = { onError, faults, file, otlp, ...(onLogLine !== undefined && { onLogLine }) };
+    const console = consoleAccessOf(flags);
+    const watched = { console, otlp, ...(onLogLine && { onLogLine }) };
+    const options = { onError, faults, file, ...watched };
     let running: RunningDev | null = null;
     try {
       running = await startDev(pipeline, settingsFrom("dev", flags), options);
@@ -71,6 +76,14 @@ export const dev = command({
     return EXIT_OK;
   },
 });
+
+function consoleAccessOf(flags: Readonly<Record<string, unknown>>): ConsoleAccess {
+  return {
+    allowActions: flags["allow-actions"] === true,
+    token: flags["console-token"] as string | undefined,
+    traceUrl: flags["trace-url"] as string | undefined,
+  };
+}
 
 function checkBucket(bucket: string | null, given: Readonly<Record<string, unknown>>): void {
   if (bucket !== null) return;
@@ -97,7 +110,8 @@ function printReady(
   const { data, folder } = at;
   const { name, endpoint, names, metricsOrigin: metrics, findings } = running;
   const text = `tidegate dev is ready at ${endpoint} (pipeline ${name}, data in ${data})`;
-  const facts = { pipeline: name, endpoint, ...names, metrics, data, pid: process.pid };
+  const { console } = running;
+  const facts = { pipeline: name, endpoint, console, ...names, metrics, data, pid: process.pid };
   reporter.ready(text, { ...facts, watchFolder: folder ?? null });
   for (const finding of findings) reporter.event("finding", finding);
   const region = running.settings.region ?? "us-east-1";

@@ -4,6 +4,7 @@ import { parseInstant } from "../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { RecordOrder } from "../../ports/ledger.ts";
 import { SETTINGS } from "../../run/config.ts";
+import { OUTCOMES, type OutcomeName } from "../../run/why/record-outcomes.ts";
 import {
   command,
   EXIT_OK,
@@ -14,7 +15,6 @@ import {
   UsageError,
   wholeNumber,
 } from "../command.ts";
-import { OUTCOMES, type OutcomeName } from "../reports/record-outcomes.ts";
 
 const GENERATION_MAX = 1_000_000;
 const LIMIT_MAX = 1_000_000;

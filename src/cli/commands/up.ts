@@ -12,6 +12,7 @@ import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "
 import { describeFailure, type Output } from "../screen/output.ts";
 import { stopSignal } from "../stop-signals.ts";
 import { readJsonFile } from "../words/json-file.ts";
+import { consoleFlags } from "./console.ts";
 
 const BASE_HOST_DOC = SETTINGS.baseHost.doc;
 const DATA_FALLBACK = ".tidegate";
@@ -37,6 +38,7 @@ export const up = command({
     "event-bridge-queue": text("QUEUE", null, "Queue that receives the EventBridge events of S3."),
     setup: text("FILE", null, "Setup file to apply first: queues, topics, subscriptions, buckets."),
     faults: text("FILE", null, "Faults to start with; they are never stored."),
+    ...consoleFlags,
     json: toggle("Print the ready line as JSON."),
   },
   async run({ flags, out }) {
@@ -47,10 +49,13 @@ export const up = command({
     const host = flags.host ?? "127.0.0.1";
     if (!isLoopback(host)) out.note(exposureWarning(host));
     // Loaded here to keep help and usage errors fast.
-    const [{ startCloud }, { writeEndpointFile }] = await Promise.all([
-      import("../../cloud/start-cloud.ts"),
-      import("../../run/open/endpoint-file.ts"),
-    ]);
+    const [{ startCloud }, { writeEndpointFile }, { mountConsole }, { ledgerIn }] =
+      await Promise.all([
+        import("../../cloud/start-cloud.ts"),
+        import("../../run/open/endpoint-file.ts"),
+        import("../../run/console/open-console.ts"),
+        import("../../run/prepare-run.ts"),
+      ]);
     const cloud = await startCloud({
       ...(flags.memory ? { memory: true } : { data: flags.data ?? DATA_FALLBACK }),
       port: flags.port ?? 0,
@@ -66,10 +71,21 @@ export const up = command({
       onError: createFailurePrinter(out),
     });
     const folder = folderOf(flags);
+    const console = await mountConsole(cloud.inside, {
+      endpoint: cloud.endpoint,
+      region: undefined,
+      ledger: folder === null ? null : ledgerIn(folder),
+      allowActions: flags["allow-actions"],
+      token: flags["console-token"],
+      traceUrl: flags["trace-url"],
+      onError: createFailurePrinter(out),
+    });
     const removeFile = folder === null ? null : writeEndpointFile(folder, cloud.endpoint);
-    printReady(cloud, out, { json: flags.json === true, folder });
+    const page = `${cloud.endpoint}${console.link()}`;
+    printReady(cloud, out, { json: flags.json === true, folder, page });
     await stopped;
     removeFile?.();
+    await console.close();
     await cloud.close(); // U2
     return EXIT_OK;
   },
@@ -96,20 +112,21 @@ function folderOf(flags: { memory?: boolean | undefined; data?: string | undefin
 function printReady(
   cloud: Cloud,
   out: Output,
-  facts: { readonly json: boolean; readonly folder: string | null },
+  facts: { readonly json: boolean; readonly folder: string | null; readonly page: string },
 ): void {
   const { endpoint, port } = cloud;
   const active = cloud.broker.faults.size;
   if (active > 0) out.note(faultsWarning(active, endpoint));
   if (facts.json) {
     const { folder: data } = facts;
-    const ready = { ready: true, endpoint, port, data, pid: process.pid };
+    const ready = { ready: true, endpoint, port, console: facts.page, data, pid: process.pid };
     out.line(JSON.stringify(active === 0 ? ready : { ...ready, faults: active }));
     return;
   }
   const storage = facts.folder === null ? "in memory" : `data in ${facts.folder}`;
   out.line(`tidegate is ready at ${endpoint} (${storage})`); // U1
   if (!out.terminal) return;
+  out.note(`Console: ${facts.page}`);
   out.note("");
   out.note("Try it (any credentials work; stop with Ctrl-C):");
   out.note("  export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_REGION=us-east-1");

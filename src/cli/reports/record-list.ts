@@ -6,7 +6,12 @@ import { LIST_PAGE_MAX } from "../../ledger/list-records.ts";
 import { namesOf } from "../../ledger/search-records.ts";
 import type { Ledger, ListedRecord, RecordOrder, RecordQuery, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { OUTCOMES, type OutcomeName, outcomeName } from "./record-outcomes.ts";
+import {
+  effectRowsOf,
+  OUTCOMES,
+  type OutcomeName,
+  outcomeName,
+} from "../../run/why/record-outcomes.ts";
 
 export interface RecordListRequest {
   readonly pipeline?: string | undefined;
@@ -107,7 +112,7 @@ async function readPages(
 }
 
 function columnsOf({ key, record, input }: ListedRecord): string[] {
-  const rows = rowsOf(record);
+  const rows = effectRowsOf(record);
   return [
     new Date(input.eventTime).toISOString(),
     new Date(record.changedAt).toISOString(),
@@ -117,18 +122,6 @@ function columnsOf({ key, record, input }: ListedRecord): string[] {
     input.lane.lane,
     namesOf(input)[0] ?? key,
   ];
-}
-
-/** The number of effects that a record committed; null if it did not, or did not say. */
-function rowsOf(record: ListedRecord["record"]): number | null {
-  if (record.kind !== "committed") return null;
-  try {
-    const { effects } = JSON.parse(record.effects ?? "{}") as { effects?: Record<string, number> };
-    if (typeof effects !== "object" || effects === null) return null;
-    return Object.values(effects).reduce((sum, count) => sum + count, 0);
-  } catch {
-    return null; // A caller of the library wrote its own text.
-  }
 }
 
 /** Reads each run once. */
@@ -150,7 +143,7 @@ function jsonOf(scope: LedgerScope, listed: ListedRecord, run: RunRow | undefine
     generation,
     key,
     outcome: outcomeName(record.kind),
-    rows: rowsOf(record),
+    rows: effectRowsOf(record),
     attempts: record.attempts,
     fence: record.fence,
     seenAt: record.seenAt,

@@ -10,9 +10,12 @@ import { createBrokerQueue } from "../../cloud/broker-queue.ts";
 import type { CloudOptions } from "../../cloud/cloud-options.ts";
 import { parseHostNames } from "../../cloud/host-names.ts";
 import { type Cloud, startCloud } from "../../cloud/start-cloud.ts";
+import type { ConsoleHttp } from "../../console/api/console-http.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { printError } from "../../platform/print-error.ts";
 import type { RunSettings } from "../config.ts";
+import { type ConsoleAccess, mountConsole } from "../console/open-console.ts";
 import { brokerLooks } from "../late/look-at-queues.ts";
 import { openRenewer } from "../leases/open-renewer.ts";
 import { writeEndpointFile } from "../open/endpoint-file.ts";
@@ -26,12 +29,16 @@ import { putFile, putLocalObject } from "./put-object.ts";
 export interface DevOptions extends StartOptions {
   /** Faults that the embedded cloud starts with. */
   readonly faults?: CloudOptions["faults"];
+  /** How the console at /_tidegate/console is served. Default: read-only, without a token. */
+  readonly console?: ConsoleAccess;
 }
 
 /** A started pipeline and its embedded cloud. */
 export interface RunningDev extends RunningPipeline {
   /** The endpoint of the embedded cloud, for AWS clients. */
   readonly endpoint: string;
+  /** The address of the web console. */
+  readonly console: string;
   readonly names: DevNames;
   /** Puts an object into the pipeline's bucket. */
   put(key: string, body: string | Uint8Array): Promise<void>;
@@ -49,7 +56,11 @@ export async function startDev(
   const names = devNames(run.pipeline);
   const cloud = await openCloud(run, options);
   const removeFile = writeEndpointFile(run.settings.data, cloud.endpoint);
-  const environment = environmentOn(cloud, names, removeFile);
+  const mounted: { console: ConsoleHttp | null } = { console: null };
+  const environment = environmentOn(cloud, names, async () => {
+    removeFile();
+    await mounted.console?.close();
+  });
   await prepare(cloud, run).catch(async (error: unknown) => {
     await environment.close(); // V4
     throw error;
@@ -57,10 +68,20 @@ export async function startDev(
   const open = openRenewer.bind(null, environment);
   const running = await runPipeline(run, { environment, openRenewer: open }, options);
   const { endpoint } = cloud;
+  const { ledger, region } = run.settings;
+  const { objects } = cloud;
+  const dev = { pipeline: run.pipeline, file: options.file, names, running, objects };
+  const { onError = printError } = options;
+  const served = { ...options.console, endpoint, region, ledger, dev, onError };
+  mounted.console = await mountConsole(cloud.inside, served).catch(async (error: unknown) => {
+    await running.stop(); // V4
+    throw error;
+  });
   const target = { endpoint, bucket: names.bucket ?? "" };
   return {
     ...running,
     endpoint,
+    console: `${endpoint}${mounted.console.link()}`,
     names,
     put: (key, body) => putLocalObject(target, key, body),
     putFile: (key, path) => putFile(target, key, path),
@@ -89,7 +110,7 @@ async function openCloud(
 }
 
 /** An environment on the embedded cloud; closing it closes the cloud (V1). */
-function environmentOn(cloud: Cloud, names: DevNames, onClose: () => void): Environment {
+function environmentOn(cloud: Cloud, names: DevNames, onClose: () => Promise<void>): Environment {
   const { broker, objects } = cloud;
   const { queue, deadLetterQueue, lateQueue } = names;
   const all = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
@@ -99,9 +120,9 @@ function environmentOn(cloud: Cloud, names: DevNames, onClose: () => void): Envi
     queue: createBrokerQueue(broker, { queue: names.queue }),
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
     objects,
-    close() {
-      onClose();
-      return cloud.close();
+    async close() {
+      await onClose();
+      await cloud.close();
     },
   };
 }

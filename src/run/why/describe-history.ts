@@ -21,6 +21,7 @@ export function describeHistory(history: EventHistory, what: string): string[] {
     ...runOf(history),
     row("duplicates", duplicatesOf(history)),
     ...deadLetterOf(history),
+    ...editedOf(history),
     row("first seen", `${time(seenAt)}, kept until ${time(rememberedUntil)}`),
     "",
     ...history.entries.map(entryLine),
@@ -129,6 +130,13 @@ function deadLetterOf({ state, dossier }: EventHistory): string[] {
     row("failed", `first ${time(first_failed_at)}, last ${time(last_failed_at)}`),
     row("fingerprint", fingerprint),
   ];
+}
+
+function editedOf({ edited }: EventHistory): string[] {
+  if (edited === null) return [];
+  const { count, messageId, at } = edited;
+  const copies = count === 1 ? "1 copy" : `${count} copies`;
+  return [row("edited", `${copies} sent as new records, the last at ${time(at)}: ${messageId}`)];
 }
 
 function entryLine({ at, status, fence, owner, failure }: LogEntry): string {

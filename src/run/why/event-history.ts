@@ -17,6 +17,7 @@ import { ownIdentities } from "../../core/events/own-message.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { type Dossier, decodeDossier } from "../../ingest/dead-letters/dossier.ts";
 import { dossiersOf } from "../../ingest/dead-letters/dossier-list.ts";
+import { type EditedCopies, editedIn } from "../../ingest/dead-letters/edited-note.ts";
 import { findHeld, isHeldFailure } from "../../ingest/late/held-note.ts";
 import { quarantineIn } from "../../ingest/quarantine/quarantine-access.ts";
 import { findTried, objectDigest } from "../../ingest/running/tried-note.ts";
@@ -58,6 +59,8 @@ export interface EventHistory {
   readonly tooLate: { readonly to: string | null } | null;
   readonly duplicates: { readonly count: number; readonly lastAt: EpochMs } | null;
   readonly dossier: Dossier | null;
+  /** Edited copies that were sent as new records, and the message of the latest. */
+  readonly edited: EditedCopies | null;
   readonly entries: RecordView["entries"];
 }
 
@@ -188,7 +191,8 @@ function isJsonObject(value: JsonValue): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-async function historyOf(
+/** The history of one record; null if the ledger does not have it. */
+export async function historyOf(
   ledger: Ledger,
   scope: LedgerScope,
   key: RecordKey,
@@ -198,9 +202,10 @@ async function historyOf(
   const { record, input, entries } = view;
   const isHeld = record.kind === "parked" && isHeldFailure(record.failure);
   const held = isHeld ? await findHeld(ledger, scope, key) : null;
-  const [duplicates, note, run] = await Promise.all([
+  const [duplicates, note, edited, run] = await Promise.all([
     ledger.findNote(scope, "duplicates", key),
     ledger.findNote(scope, "dossier", key),
+    ledger.findNote(scope, "edited", key),
     input.runId === "" ? undefined : ledger.findRun(scope, input.runId),
   ]);
   const dossier = note === undefined ? null : decodeDossier(note.body);
@@ -228,6 +233,7 @@ async function historyOf(
     duplicates:
       duplicates === undefined ? null : { count: duplicates.count, lastAt: duplicates.at },
     dossier,
+    edited: edited === undefined ? null : editedIn(edited),
     entries,
   };
 }

@@ -86,6 +86,10 @@ function sortOf(by: RecordOrder, { key, record, input }: ListedRecord): string |
 /** Both ends are inclusive, and no record is at one of them (Z2). */
 function boundsOf(range: RecordRange): { lower: string; upper: string } {
   if (range.by !== "object") {
+    const { start, downTo } = range;
+    if (downTo !== undefined) {
+      return { lower: timeSort({ at: downTo, key: "" }), upper: timeSort(start) };
+    }
     const lower = timeSort(range.start) + SEPARATOR;
     return { lower, upper: timeSort({ at: range.to, key: "" }) };
   }
@@ -104,11 +108,11 @@ export async function listDynamoRows(
   range: RecordRange,
 ): Promise<ListedRecord[]> {
   const records: ListedRecord[] = [];
-  const { upper, ...first } = boundsOf(range);
-  let { lower } = first;
+  const newest = range.by !== "object" && range.downTo !== undefined;
+  let { lower, upper } = boundsOf(range);
   for (;;) {
     const size = Math.min(BATCH_GET_MAX, range.limit - records.length);
-    const entries = await readIndex(table, scope, range.by, { lower, upper, size });
+    const entries = await readIndex(table, scope, range.by, { lower, upper, size, newest });
     const items = await getItems(
       table,
       entries.map(({ pk }) => pk),
@@ -116,7 +120,8 @@ export async function listDynamoRows(
     for (const { pk, sort } of entries) {
       const record = listedOf(scope, items.get(pk), pk);
       if (record !== null && sortOf(range.by, record) === sort) records.push(record); // Z4
-      lower = sort + SEPARATOR;
+      if (newest) upper = sort;
+      else lower = sort + SEPARATOR;
     }
     if (records.length === range.limit || entries.length < size) return records;
   }
@@ -127,12 +132,20 @@ interface Entry {
   readonly sort: string;
 }
 
+interface IndexPart {
+  readonly lower: string;
+  readonly upper: string;
+  readonly size: number;
+  /** The last entries, backwards; an entry at `upper` itself is left out. */
+  readonly newest: boolean;
+}
+
 /** The first entries of all shards between the bounds, in order (Z1). */
 async function readIndex(
   { client, table }: LedgerTable,
   scope: LedgerScope,
   by: RecordOrder,
-  { lower, upper, size }: { readonly lower: string; readonly upper: string; readonly size: number },
+  { lower, upper, size, newest }: IndexPart,
 ): Promise<Entry[]> {
   if (compareUtf8(lower, upper) > 0) return [];
   const attribute = LIST_ATTRIBUTES[by];
@@ -147,7 +160,8 @@ async function readIndex(
           ":lower": { S: lower },
           ":upper": { S: upper },
         },
-        Limit: size,
+        Limit: newest ? size + 1 : size,
+        ScanIndexForward: !newest,
       }),
     );
     return Items;
@@ -158,7 +172,8 @@ async function readIndex(
       pk: present(item.pk?.S, "the key of a listed record"),
       sort: present(item[attribute]?.S, "the position of a listed record"),
     }))
-    .sort((a, b) => compareUtf8(a.sort, b.sort))
+    .filter(({ sort }) => !newest || sort !== upper)
+    .sort((a, b) => (newest ? -1 : 1) * compareUtf8(a.sort, b.sort))
     .slice(0, size);
 }
 

@@ -12,12 +12,17 @@ type Position = readonly (number | string)[];
 
 export function listMemoryRows(rows: Rows, range: RecordRange): ListedRecord[] {
   const listed = Array.from(rows, ([key, { record, input }]) => ({ key, record, input }));
+  const direction = isNewestFirst(range) ? -1 : 1;
   return listed
     .map((row) => ({ row, position: positionOf(row, range) }))
     .filter(({ position }) => position !== null && isWithin(position, range))
-    .sort((a, b) => compare(a.position ?? [], b.position ?? []))
+    .sort((a, b) => direction * compare(a.position ?? [], b.position ?? []))
     .slice(0, range.limit)
     .map(({ row }) => row);
+}
+
+function isNewestFirst(range: RecordRange): boolean {
+  return range.by !== "object" && range.downTo !== undefined;
 }
 
 /** Null if the list has no such row. */
@@ -33,6 +38,9 @@ function positionOf(row: ListedRecord, { by }: RecordRange): Position | null {
 function isWithin(position: Position, range: RecordRange): boolean {
   if (range.by !== "object") {
     const { at, key } = range.start;
+    if (range.downTo !== undefined) {
+      return compare(position, [at, key]) < 0 && Number(position[0]) >= range.downTo;
+    }
     return compare(position, [at, key]) > 0 && Number(position[0]) < range.to;
   }
   const { bucket, object, key } = range.start;

@@ -55,6 +55,14 @@ function queryOf(range: RecordRange): Query {
   const { at, key } = range.start;
   const column = range.by === "event-time" ? "event_time" : "changed_at";
   const committed = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  if (range.downTo !== undefined) {
+    return {
+      name: `${range.by}-newest`,
+      where: `${committed} (${column}, key) < ($3, $4) AND ${column} >= $5`,
+      order: `${column} DESC, key DESC`,
+      params: [at, key, range.downTo],
+    };
+  }
   return {
     name: range.by,
     where: `${committed} (${column}, key) > ($3, $4) AND ${column} < $5`,

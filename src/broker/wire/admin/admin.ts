@@ -4,10 +4,10 @@
 //       to another site without a preflight. A request that a browser marks as cross-site is
 //       refused.
 
+import { isForeignPage } from "../../../core/foreign-page.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";
-import { isForeignPage } from "../protocol/foreign-page.ts";
 import { adminError, adminFault } from "./admin-reply.ts";
 import type { AdminOptions, AdminRoute } from "./admin-route.ts";
 import { clock } from "./clock.ts";

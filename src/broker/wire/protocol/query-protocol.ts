@@ -6,6 +6,7 @@
 //       browser marks as cross-site is refused. (JSON requests do not need this rule: a page cannot
 //       send their header without a preflight, which the server never grants.)
 
+import { isForeignPage } from "../../../core/foreign-page.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
 import type { Fault } from "../../model/fault.ts";
@@ -13,7 +14,6 @@ import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { isQueuePath } from "../sqs/queue-url.ts";
 import type { Action, RequestCall, ServerContext } from "./call.ts";
 import { reportFailure } from "./failure.ts";
-import { isForeignPage } from "./foreign-page.ts";
 import { decodeInput, type ParameterNode, readParameters } from "./query-input.ts";
 import {
   type QueryError,

@@ -4,12 +4,12 @@
 //   T2. Requests are not authenticated, so a page of another site must not be able to call.
 
 import { sha256Bytes, sha256Hex } from "../../../core/encoding/hash.ts";
+import { isForeignPage } from "../../../core/foreign-page.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
 import type { Origin } from "../../model/s3/s3-operations.ts";
 import { runS3Action } from "../faults/s3-injection.ts";
 import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";
-import { isForeignPage } from "../protocol/foreign-page.ts";
 import { origin } from "../sqs/queue-url.ts";
 import { inheritedTraceHeader } from "../sqs/send-entry.ts";
 import { answerPreflight, corsHeaders } from "./configs/cors.ts";

@@ -52,6 +52,13 @@ function queryOf(range: RecordRange): Query {
   const { at, key } = range.start;
   const column = range.by === "event-time" ? "event_time" : "changed_at";
   const committed = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  if (range.downTo !== undefined) {
+    return {
+      where: `${committed} (${column}, key) < (?, ?) AND ${column} >= ?`,
+      order: `${column} DESC, key DESC`,
+      params: [at, key, range.downTo],
+    };
+  }
   return {
     where: `${committed} (${column}, key) > (?, ?) AND ${column} < ?`,
     order: `${column}, key`,

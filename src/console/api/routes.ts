@@ -1,0 +1,124 @@
+// Routes: the read half of the API, one line per path. docs/reference/console-api.openapi.json
+// describes them; a test compares both.
+
+import type { OutcomeWord } from "../../ports/console-record-views.ts";
+import type { SessionView } from "../../ports/console-views.ts";
+import { ACTION_ROUTES } from "./action-routes.ts";
+import {
+  type ConsoleCall,
+  type ConsoleRoute,
+  foundIn,
+  knownScope,
+  numberIn,
+  pageIn,
+  scopeIn,
+  textIn,
+} from "./console-call.ts";
+import { refuseRequest } from "./console-reply.ts";
+
+const OUTCOME_WORDS: readonly OutcomeWord[] = [
+  "committed",
+  "dead-lettered",
+  "retrying",
+  "returned",
+  "in-progress",
+];
+
+function get(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
+  return { method: "GET", path, answer };
+}
+
+async function sessionOf({ source, settings }: ConsoleCall): Promise<SessionView> {
+  const { readOnly, pollMs, now, traceUrl } = settings;
+  const pipelines = await source.reads.pipelines();
+  const { version, embedded } = source;
+  return { version, readOnly, embedded, pipelines, pollMs, now: now(), traceUrl };
+}
+
+async function recordsOf(call: ConsoleCall): Promise<object> {
+  const scope = await scopeIn(call);
+  if (scope === null) return { records: [], next: null, complete: true, looked: 0 };
+  const word = textIn(call, "outcome");
+  const outcome = OUTCOME_WORDS.find((each) => each === word) ?? null;
+  if (word !== null && outcome === null) {
+    const words = OUTCOME_WORDS.join(", ");
+    refuseRequest(400, "InvalidOutcome", `unknown outcome; use one of ${words}`);
+  }
+  return call.source.reads.records(scope, {
+    ...pageIn(call),
+    search: textIn(call, "search"),
+    outcome,
+    since: numberIn(call, "since"),
+    prefix: textIn(call, "prefix"),
+  });
+}
+
+async function deadLettersOf(call: ConsoleCall): Promise<object> {
+  const scope = await scopeIn(call);
+  const page = pageIn(call);
+  if (scope !== null) return call.source.reads.deadLetterGroups(scope, page);
+  return { at: call.settings.now(), groups: [], total: 0, more: false, next: null };
+}
+
+async function timeOf(call: ConsoleCall): Promise<object> {
+  return call.source.reads.time(await knownScope(call));
+}
+
+/** A part of the cloud that this source may not have. */
+function part<T>(value: T | null, what: string): T {
+  if (value !== null) return value;
+  const message = `${what} only of the embedded cloud; use the AWS console for this account`;
+  return refuseRequest(501, "NotEmbedded", message);
+}
+
+export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
+  get("session", sessionOf),
+  get("flow", async (call) => call.flows.now(await scopeIn(call))),
+  get("flow/history", async (call) => call.flows.history(await scopeIn(call))),
+  get("queues", (call) => call.source.cloud.queues(textIn(call, "prefix") ?? "", pageIn(call))),
+  get("queues/{queue}", async (call) => {
+    const [name = ""] = call.names;
+    return foundIn(await call.source.cloud.queue(name), `the queue "${name}"`);
+  }),
+  get("queues/{queue}/messages", async (call) => {
+    const [name = ""] = call.names;
+    const peek = part(call.source.cloud.messages, "messages can be shown without receiving them");
+    return foundIn(await peek(name, pageIn(call)), `the queue "${name}"`);
+  }),
+  get("topics", (call) => {
+    const topics = part(call.source.cloud.topics, "topics are shown");
+    return topics(textIn(call, "prefix") ?? "", pageIn(call));
+  }),
+  get("buckets", (call) => part(call.source.cloud.buckets, "buckets are shown")(pageIn(call))),
+  get("buckets/{bucket}/objects", async (call) => {
+    const [bucket = ""] = call.names;
+    const objects = part(call.source.cloud.objects, "objects are shown");
+    const page = await objects(bucket, textIn(call, "prefix") ?? "", pageIn(call));
+    return foundIn(page, `the bucket "${bucket}"`);
+  }),
+  get("records", recordsOf),
+  get("records/{key}", async (call) => {
+    const [key = ""] = call.names;
+    const record = await call.source.reads.record(await knownScope(call), key);
+    return foundIn(record, `the record "${key}"`);
+  }),
+  get("dead-letters", deadLettersOf),
+  get("dead-letters/{group}/items", async (call) => {
+    const [group = ""] = call.names;
+    const scope = await knownScope(call);
+    const page = await call.source.reads.deadLetters(scope, group, pageIn(call));
+    return foundIn(page, `the group "${group}"`);
+  }),
+  get("time", timeOf),
+  get("runs", async (call) => {
+    const scope = await scopeIn(call);
+    if (scope === null) return { runs: [], next: null };
+    return call.source.reads.runs(scope, pageIn(call));
+  }),
+  get("setup-check", async (call) => call.source.reads.setupCheck(await scopeIn(call))),
+  get("jobs", async ({ jobs }) => ({ jobs: jobs.list() })),
+  get("jobs/{job}", async ({ jobs, names: [id = ""] }) =>
+    foundIn(jobs.find(id), `the job "${id}"`),
+  ),
+  ...ACTION_ROUTES,
+];

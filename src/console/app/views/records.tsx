@@ -1,0 +1,160 @@
+// Records: search by object, record key, event id or business key, and lists by outcome.
+
+import { useState } from "preact/hooks";
+import type { ApiSchema } from "../data/api-schema.ts";
+import { amountText, countText, timeText } from "../data/format.ts";
+import { goTo, linkTo } from "../data/route.ts";
+import { useScopedPath, useSession } from "../data/session.ts";
+import { LIVE_MS, useLoad } from "../data/use-load.ts";
+import { Choice, TextField } from "../parts/fields.tsx";
+import { Heading, Panel } from "../parts/layout.tsx";
+import { Empty, LoadError, Waiting } from "../parts/notices.tsx";
+import { OutcomeBadge } from "../parts/outcome-badge.tsx";
+import { Pager, type RowColumn, Rows } from "../parts/rows.tsx";
+
+type RecordList = ApiSchema["RecordList"];
+type RecordSummary = ApiSchema["RecordSummary"];
+
+const OUTCOMES: readonly (readonly [string, string])[] = [
+  ["", "Any"],
+  ["committed", "Committed"],
+  ["in-progress", "In progress"],
+  ["retrying", "Failed, will be retried"],
+  ["returned", "Returned to the queue"],
+  ["dead-lettered", "Dead-lettered"],
+];
+
+const COLUMNS: readonly RowColumn<RecordSummary>[] = [
+  {
+    label: "Record",
+    cell: ({ key, name, failure }) => (
+      <>
+        <a href={linkTo(["records", key])}>{name}</a>
+        {failure !== null && (
+          <div class="small muted">
+            {failure.errorClass}: {failure.message}
+          </div>
+        )}
+      </>
+    ),
+  },
+  { label: "Outcome", kind: "tight", cell: ({ outcome }) => <OutcomeBadge outcome={outcome} /> },
+  { label: "Lane", kind: "tight", cell: ({ lane }) => lane },
+  { label: "Attempts", kind: "number", cell: ({ attempts }) => countText(attempts) },
+  { label: "Rows", kind: "number", cell: ({ rows }) => countText(rows) },
+  { label: "Event time", kind: "tight", cell: ({ eventTime }) => timeText(eventTime) },
+  { label: "Changed", kind: "tight", cell: ({ changedAt }) => timeText(changedAt) },
+];
+
+export function RecordsScreen() {
+  const { route } = useSession();
+  const filter = {
+    search: route.query.get("search"),
+    outcome: route.query.get("outcome"),
+    since: route.query.get("since"),
+    prefix: route.query.get("prefix"),
+  };
+  const cursor = route.query.get("cursor");
+  const path = useScopedPath("/records", { ...filter, cursor });
+  const loaded = useLoad<RecordList>(path, cursor === null ? LIVE_MS : undefined);
+  const { data } = loaded;
+  return (
+    <>
+      <Heading title="Records" lead="Everything that the ledger knows, newest event time first." />
+      <RecordFilter key={JSON.stringify(filter)} filter={filter} />
+      <LoadError loaded={loaded} what="Records" />
+      <Panel title="Results" note={data === null ? "" : noteOf(data)} flush>
+        {data === null && loaded.error === null && <Waiting rows={10} />}
+        {data !== null && data.records.length > 0 && (
+          <Rows
+            label="Records"
+            columns={COLUMNS}
+            items={data.records}
+            keyOf={({ key, generation }) => `${key} ${generation}`}
+          />
+        )}
+        {data !== null && data.records.length === 0 && <NoRecords data={data} filter={filter} />}
+        {data !== null && (data.next !== null || cursor !== null) && (
+          <Pager
+            note={data.complete ? "" : `Looked at ${amountText(data.looked, "record")} so far`}
+            first={cursor === null ? null : linkTo(["records"], filter)}
+            next={data.next === null ? null : linkTo(["records"], { ...filter, cursor: data.next })}
+          />
+        )}
+      </Panel>
+    </>
+  );
+}
+
+function noteOf({ records, next }: RecordList): string {
+  return next === null
+    ? amountText(records.length, "record")
+    : `${amountText(records.length, "record")} on this page`;
+}
+
+interface Filter {
+  readonly search: string | null;
+  readonly outcome: string | null;
+  readonly since: string | null;
+  readonly prefix: string | null;
+}
+
+function RecordFilter({ filter }: { readonly filter: Filter }) {
+  const [search, setSearch] = useState(filter.search ?? "");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    goTo(linkTo(["records"], { ...filter, search: search.trim() }));
+  };
+  const { since } = filter;
+  return (
+    <search>
+      <form class="filters" onSubmit={submit}>
+        <TextField
+          label="Object, record key, event id or business key"
+          type="search"
+          value={search}
+          onValue={setSearch}
+          placeholder="s3://bucket/key, or a part of a name"
+          wide
+        />
+        <Choice
+          label="Outcome"
+          value={filter.outcome ?? ""}
+          onValue={(outcome) => goTo(linkTo(["records"], { ...filter, outcome }))}
+          options={OUTCOMES}
+        />
+        <button type="submit" data-tone="accent">
+          Search
+        </button>
+        {since !== null && (
+          <a class="button" href={linkTo(["records"], { ...filter, since: null })}>
+            Event time from {timeText(Number(since))} ×
+          </a>
+        )}
+      </form>
+    </search>
+  );
+}
+
+function NoRecords({ data, filter }: { readonly data: RecordList; readonly filter: Filter }) {
+  if (!data.complete) {
+    return (
+      <Empty title="Nothing among the newest records">
+        The search looked at {amountText(data.looked, "record")}. Continue it with “Next page”, or
+        search for a whole object: s3://bucket/key.
+      </Empty>
+    );
+  }
+  const isFiltered = filter.search !== null || filter.outcome !== null || filter.since !== null;
+  return isFiltered ? (
+    <Empty title="No record matches">
+      Check the spelling, or <a href={linkTo(["records"])}>remove the filter</a>. Records that were
+      never received are still <a href={linkTo(["queues"])}>in the queue</a>.
+    </Empty>
+  ) : (
+    <Empty title="No records yet">
+      Upload a file in <a href={linkTo(["buckets"])}>Buckets</a>; the pipeline records it when it
+      receives the notification.
+    </Empty>
+  );
+}

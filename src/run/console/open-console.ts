@@ -1,0 +1,232 @@
+// Open console: the console on a running embedded cloud, or on a ledger and queues elsewhere.
+//   O1. The console has its own connection to the ledger, read-only without actions.
+//   O2. A ledger that does not exist yet is looked for again: a console may be opened first.
+
+import { existsSync } from "node:fs";
+import type { Broker } from "../../broker/engine/broker.ts";
+import { createBrokerQueue } from "../../cloud/broker-queue.ts";
+import type { CloudInside } from "../../cloud/start-cloud.ts";
+import {
+  type ConsoleHttp,
+  createConsoleHttp,
+  isConsolePath,
+  isUploadPath,
+} from "../../console/api/console-http.ts";
+import { type Completeness, readCompleteness } from "../../ingest/late/complete-up-to.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { systemPorts } from "../../platform/index.ts";
+import { packageVersion } from "../../platform/package-version.ts";
+import type { ConsoleReads, ConsoleSource, ShownPipeline } from "../../ports/console-source.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { ObjectSource } from "../../ports/object-source.ts";
+import { listSqliteScopes } from "../../stores/sqlite/ledger/list-scopes.ts";
+import type { DevNames } from "../dev/dev-setup.ts";
+import { brokerLooks } from "../late/look-at-queues.ts";
+import { openLedger } from "../open/open-ledger.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
+import type { RunningPipeline } from "../run-pipeline.ts";
+import { createConsoleActions, type OpenedQueues } from "./console-actions.ts";
+import { createConsoleReads } from "./console-reads.ts";
+import { type CloudRoles, countsOf, createEmbeddedCloud } from "./embedded-cloud.ts";
+import { createMessageMask } from "./message-mask.ts";
+import { createPageFiles } from "./page-files.ts";
+import { createRefresher } from "./refresher.ts";
+
+/** How long the names of pipelines are kept. */
+const SCOPES_MS = 5_000;
+
+/** How a console is served. */
+export interface ConsoleAccess {
+  readonly allowActions?: boolean | undefined;
+  /** Null or absent: no token, which works on loopback only. */
+  readonly token?: string | null | undefined;
+  readonly traceUrl?: string | undefined;
+}
+
+export interface EmbeddedConsoleOptions extends ConsoleAccess {
+  readonly endpoint: string;
+  readonly region: string | undefined;
+  /** The ledger's URL; the file may not exist yet (O2). */
+  readonly ledger: string | null;
+  /** Absent in a cloud without a pipeline. */
+  readonly dev?: {
+    readonly pipeline: Pipeline;
+    readonly file: string | undefined;
+    readonly names: DevNames;
+    readonly running: RunningPipeline;
+    readonly objects: ObjectSource;
+  };
+  readonly onError: (error: unknown) => void;
+}
+
+/** Serves the console on the port of an embedded cloud. */
+export async function mountConsole(
+  inside: CloudInside,
+  options: EmbeddedConsoleOptions,
+): Promise<ConsoleHttp> {
+  const { engine, http, exposed } = inside;
+  const { dev, ledger: url } = options;
+  const names = dev?.names ?? null;
+  const roles: CloudRoles = {
+    bucket: names?.bucket ?? null,
+    prefix: dev?.pipeline.source.prefix ?? "",
+    queue: names?.queue ?? null,
+    deadLetterQueue: names?.deadLetterQueue ?? null,
+    lateQueue: names?.lateQueue ?? null,
+  };
+  const pipeline = dev?.pipeline ?? null;
+  const mask = createMessageMask(pipeline);
+  const now = () => systemPorts.clock.now();
+  const cloud = createEmbeddedCloud({ engine, http, mask, roles, now });
+  const openQueues = async (): Promise<OpenedQueues> => ({
+    queue: createBrokerQueue(engine, { queue: roles.queue ?? "" }),
+    deadLetters: createBrokerQueue(engine, { queue: roles.deadLetterQueue ?? "" }),
+  });
+  const source = await openConsoleSource({
+    ...options,
+    embedded: true,
+    url,
+    pipeline,
+    running: dev?.running ?? null,
+    names: { bucket: roles.bucket, topic: names?.topic ?? null },
+    cloud,
+    completeness: dev === undefined ? null : (ledger) => completenessOf(engine, dev, ledger),
+    setup: {
+      pipeline,
+      file: dev?.file ?? pipeline?.name ?? "",
+      queues: roles.queue === null ? [] : [roles.queue],
+      endpoint: options.endpoint,
+      region: options.region,
+    },
+    figures: async () => {
+      const all = await countsOf(engine);
+      const figures = (name: string | null) => {
+        const counts = all.find((each) => each.name === name);
+        if (counts === undefined) return null;
+        const { oldestSentAt } = counts;
+        const oldestAgeMs = oldestSentAt === null ? null : Math.max(0, now() - oldestSentAt);
+        return { ...counts, oldestAgeMs };
+      };
+      return { queue: figures(roles.queue), deadLetters: figures(roles.deadLetterQueue) };
+    },
+    openQueues: roles.queue === null ? null : openQueues,
+    close: async () => undefined,
+  });
+  const console = serveSource(source, { ...options, exposed });
+  inside.mount({ isPath: isConsolePath, streams: isUploadPath, answer: console.answer });
+  return console;
+}
+
+/** As `completeUpTo` of the pipeline, without injected faults and with a gentle ledger. */
+function completenessOf(
+  engine: Broker,
+  { pipeline, names, objects }: NonNullable<EmbeddedConsoleOptions["dev"]>,
+  ledger: Ledger,
+): Promise<Completeness> {
+  const { queue, deadLetterQueue, lateQueue } = names;
+  const queues = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
+  const looks = brokerLooks(engine, queues);
+  return readCompleteness({ ...systemPorts, ledger, looks, objects }, pipeline);
+}
+
+export interface SourceParts extends ConsoleAccess {
+  readonly embedded: boolean;
+  readonly url: string | null;
+  readonly pipeline: Pipeline | null;
+  readonly running: RunningPipeline | null;
+  readonly names: { readonly bucket: string | null; readonly topic: string | null };
+  readonly cloud: ConsoleSource["cloud"];
+  readonly completeness: ((ledger: Ledger) => Promise<Completeness>) | null;
+  readonly setup: Parameters<typeof createConsoleReads>[0]["setup"];
+  readonly figures: Parameters<typeof createConsoleReads>[0]["figures"];
+  readonly openQueues: (() => Promise<OpenedQueues>) | null;
+  close(): Promise<void>;
+}
+
+/** The console's source on these parts; it opens the ledger (O1, O2). */
+export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSource> {
+  const { url, pipeline, allowActions = false, openQueues } = parts;
+  let ledger: Ledger | null = null;
+  const pipelines = createRefresher(systemPorts.clock, async () => pipelinesOf(parts), SCOPES_MS);
+  const createReads = () =>
+    createConsoleReads({
+      ...parts,
+      ledger,
+      pipelines: async () => (await pipelines.value()) ?? [],
+    });
+  const find = async () => {
+    if (ledger !== null || url === null || isMissing(url)) return false;
+    const options = allowActions ? { migrate: false } : { readOnly: true };
+    ledger = await openLedger(url, systemPorts, options);
+    return true;
+  };
+  await find();
+  let reads = createReads();
+  const current = async () => {
+    if (await find()) reads = createReads();
+    return reads;
+  };
+  return {
+    embedded: parts.embedded,
+    version: packageVersion(),
+    readOnly: !allowActions,
+    reads: lazyReads(current),
+    cloud: parts.cloud,
+    actions:
+      allowActions && ledger !== null && openQueues !== null
+        ? createConsoleActions({ ...systemPorts, ledger, pipeline, openQueues })
+        : null,
+    async close() {
+      await parts.close();
+      await ledger?.close();
+    },
+  };
+}
+
+function isMissing(url: string): boolean {
+  const location = parseStoreUrl(url, "ledger");
+  return location.store === "sqlite" && !existsSync(location.path);
+}
+
+/** The pipeline of this console, and all others of its ledger file. */
+function pipelinesOf({ url, pipeline, running }: SourceParts): ShownPipeline[] {
+  const own = pipeline === null ? [] : [{ name: pipeline.name, generation: pipeline.generation }];
+  const location = url === null ? null : parseStoreUrl(url, "ledger");
+  const isFile = location?.store === "sqlite" && existsSync(location.path);
+  const others = (isFile ? listSqliteScopes(location.path) : []).map((scope) => {
+    return { name: scope.pipeline, generation: scope.generation };
+  });
+  const isOther = ({ name, generation }: (typeof others)[0]) =>
+    name !== pipeline?.name || generation !== pipeline.generation;
+  return [...own, ...others.filter(isOther)].map((each, at) => {
+    return { ...each, running: at === 0 && running !== null && each.name === running.name };
+  });
+}
+
+/** O2 */
+function lazyReads(current: () => Promise<ConsoleReads>): ConsoleReads {
+  return {
+    pipelines: async () => (await current()).pipelines(),
+    flow: async (scope, looked) => (await current()).flow(scope, looked),
+    records: async (scope, search) => (await current()).records(scope, search),
+    record: async (scope, key) => (await current()).record(scope, key),
+    deadLetterGroups: async (scope, page) => (await current()).deadLetterGroups(scope, page),
+    deadLetters: async (scope, group, page) => (await current()).deadLetters(scope, group, page),
+    time: async (scope) => (await current()).time(scope),
+    runs: async (scope, page) => (await current()).runs(scope, page),
+    setupCheck: async (scope) => (await current()).setupCheck(scope),
+  };
+}
+
+/** The console as a function over HTTP. */
+export function serveSource(
+  source: ConsoleSource,
+  options: ConsoleAccess & {
+    readonly exposed: boolean;
+    readonly onError: (error: unknown) => void;
+  },
+): ConsoleHttp {
+  const { token = null, exposed, traceUrl, onError } = options;
+  const page = createPageFiles();
+  return createConsoleHttp({ ...systemPorts, source }, { token, exposed, traceUrl, page, onError });
+}
