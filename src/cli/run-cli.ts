@@ -32,6 +32,15 @@ import { ledgerPurge, outboxPurge } from "./commands/purge.ts";
 import { quarantineDrop, quarantineList, quarantineRedrive } from "./commands/quarantine.ts";
 import { recordsList } from "./commands/records.ts";
 import { outboxStats, relay, sweep } from "./commands/relay.ts";
+import {
+  replay,
+  replayCancel,
+  replayDiff,
+  replayDrop,
+  replayList,
+  replayPromote,
+  replayShow,
+} from "./commands/replay.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { task } from "./commands/task.ts";
@@ -66,6 +75,13 @@ export const COMMANDS: readonly Command[] = [
   lateList,
   lateRelease,
   watermark,
+  replayList, // Before `replay`, whose name it starts with.
+  replayShow,
+  replayDiff,
+  replayPromote,
+  replayDrop,
+  replayCancel,
+  replay,
   jobsRegister,
   jobsList,
   jobsShow,
