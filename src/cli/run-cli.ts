@@ -35,6 +35,15 @@ import { ledgerPurge, outboxPurge } from "./commands/purge.ts";
 import { quarantineDrop, quarantineList, quarantineRedrive } from "./commands/quarantine.ts";
 import { recordsList } from "./commands/records.ts";
 import { outboxStats, relay, sweep } from "./commands/relay.ts";
+import {
+  replay,
+  replayCancel,
+  replayDiff,
+  replayDrop,
+  replayList,
+  replayPromote,
+  replayShow,
+} from "./commands/replay.ts";
 import { retry } from "./commands/retry.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
@@ -77,6 +86,13 @@ export const COMMANDS: readonly Command[] = [
   pipelineStatus,
   retry,
   top,
+  replayList, // Before `replay`, whose name it starts with.
+  replayShow,
+  replayDiff,
+  replayPromote,
+  replayDrop,
+  replayCancel,
+  replay,
   jobsRegister,
   jobsList,
   jobsShow,

@@ -18,7 +18,7 @@ export interface ShadowName {
 export interface RowDifference {
   readonly kind: "added" | "removed" | "changed";
   readonly key: Readonly<Record<string, ColumnValue>>;
-  /** The other columns now, as the database shows them; null if there is no row. */
+  /** The other columns now, as the database shows them; null without a row. */
   readonly live: Readonly<Record<string, ColumnValue>> | null;
   /** The other columns after a promotion. */
   readonly replayed: Readonly<Record<string, ColumnValue>> | null;

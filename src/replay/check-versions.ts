@@ -4,7 +4,7 @@
 //   V2. Any other missing version is reported.
 
 import type { ObjectSource } from "../ports/object-source.ts";
-import { objectName, type ReplayInput } from "./replay-input.ts";
+import { type ReplayInput, replayedObject } from "./replay-input.ts";
 
 const CHECKS_AT_ONCE = 16;
 
@@ -33,7 +33,7 @@ export async function checkVersions(
   inputs: readonly ReplayInput[],
   signal: AbortSignal,
 ): Promise<CheckedVersions> {
-  const newest = new Map(inputs.map((input) => [objectName(input), input.key]));
+  const newest = new Map(inputs.map((input) => [replayedObject(input), input.key]));
   const reasons = new Map<string, string>();
   let next = 0;
   const check = async (): Promise<void> => {
@@ -51,13 +51,13 @@ export async function checkVersions(
     const { versionId } = input.object;
     return {
       key: input.key,
-      uri: objectName(input),
+      uri: replayedObject(input),
       versionId,
       reason: reasons.get(input.key) ?? "",
     };
   };
   const missing = inputs.filter(({ key }) => reasons.has(key));
-  const isNewest = (input: ReplayInput) => newest.get(objectName(input)) === input.key;
+  const isNewest = (input: ReplayInput) => newest.get(replayedObject(input)) === input.key;
   return {
     present: inputs.filter(({ key }) => !reasons.has(key)),
     superseded: missing.filter((input) => !isNewest(input)).map(named),

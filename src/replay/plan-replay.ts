@@ -15,7 +15,7 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, ListedRecord, RecordQuery } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
-import { compareInputs, objectName, type ReplayInput, rebuildInput } from "./replay-input.ts";
+import { compareInputs, type ReplayInput, rebuildInput, replayedObject } from "./replay-input.ts";
 
 /** A plan is kept in memory. */
 export const REPLAY_INPUTS_MAX = 2_000_000;
@@ -145,7 +145,7 @@ function laterCut(a: ReplayCut | null, b: ReplayCut): ReplayCut {
 export function digestOfInputs(inputs: readonly ReplayInput[]): string {
   const lines = inputs.map((input) => {
     const { versionId, etag } = input.object;
-    return `${canonicalJson([input.key, objectName(input), versionId, etag, input.lane.lane])}\n`;
+    return `${canonicalJson([input.key, replayedObject(input), versionId, etag, input.lane.lane])}\n`;
   });
   return sha256HexOfParts(lines);
 }

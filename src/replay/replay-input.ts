@@ -43,14 +43,17 @@ export function rebuildInput(pipeline: DecodingPipeline, past: PastRecord): Repl
   const at = epochMs(parseUuid(eventId ?? "")?.timeMs ?? eventTime);
   for (const kind of ["created", "removed"] as const) {
     const facts = { key, identity: "", kind, object, at, eventTime, sentAt, partition, lane };
-    const record = decodeInput(pipeline, facts);
+    const record = decodeReplayInput(pipeline, facts);
     if (record?.key === key) return { ...facts, identity: record.identity }; // I1
   }
   return null;
 }
 
 /** The record that the message of an input decodes to; null if the pipeline ignores it. */
-export function decodeInput(pipeline: DecodingPipeline, input: ReplayInput): WorkRecord | null {
+export function decodeReplayInput(
+  pipeline: DecodingPipeline,
+  input: ReplayInput,
+): WorkRecord | null {
   const { records } = decodeDelivery({ ...pipeline, onRemoved: "handle" }, deliveryOf(input, 1));
   return records[0] ?? null;
 }
@@ -112,6 +115,6 @@ function paddedSequencer({ object }: ReplayInput): string {
 }
 
 /** The object of an input, as a name. */
-export function objectName({ object: { bucket, key } }: Pick<ReplayInput, "object">): string {
+export function replayedObject({ object: { bucket, key } }: Pick<ReplayInput, "object">): string {
   return `s3://${bucket}/${key}`;
 }

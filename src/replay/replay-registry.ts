@@ -4,6 +4,7 @@
 //   R2. The input set is stored before the entry that names it, and the entry before anything runs.
 //       A run that is continued reads what was frozen, whatever the ledger lists by then.
 
+import { isUuid } from "../core/encoding/uuid.ts";
 import { TidegateError } from "../core/errors.ts";
 import { type EpochMs, epochMs } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
@@ -38,6 +39,8 @@ export interface ReplayEntry {
   readonly leftOut: Readonly<Record<string, number>>;
   /** Versions that are gone, and that the replay does without. */
   readonly missing: readonly GoneVersion[];
+  /** The file of the pipeline, by which later commands find it. */
+  readonly file: string | null;
   readonly createdAt: EpochMs;
 }
 
@@ -73,7 +76,8 @@ export async function listReplays(ledger: Ledger, scope: LedgerScope): Promise<R
   let after: string | null = null;
   for (;;) {
     const notes = await ledger.listNotes(scope, "replay", { after, limit: PAGE_NOTES });
-    for (const { body } of notes) entries.push(JSON.parse(body) as ReplayEntry);
+    const listed = notes.filter(({ name }) => isUuid(name));
+    for (const { body } of listed) entries.push(JSON.parse(body) as ReplayEntry);
     const last = notes.at(-1);
     if (last === undefined || notes.length < PAGE_NOTES) break;
     after = last.name;
@@ -86,7 +90,7 @@ export async function registerReplay(
   ports: RegistryPorts,
   scope: LedgerScope,
   plan: ReplayPlan,
-  missing: readonly GoneVersion[],
+  { missing, file }: Pick<ReplayEntry, "missing" | "file">,
 ): Promise<ReplayEntry> {
   const { ledger, clock } = ports;
   const { run, request, digests, inputs, inputsDigest, cut, leftOut } = plan;
@@ -96,7 +100,7 @@ export async function registerReplay(
   const createdAt = clock.now();
   const facts = { run, generation, shadow, request, digests, inputsDigest, cut, leftOut };
   const shown = missing.slice(0, MISSING_MAX);
-  const entry: ReplayEntry = { ...facts, missing: shown, inputs: inputs.length, createdAt };
+  const entry: ReplayEntry = { ...facts, missing: shown, file, inputs: inputs.length, createdAt };
   const note = { kind: "replay", name: run, at: createdAt, count: 1 } as const;
   await ledger.addNotes(scope, [{ ...note, body: JSON.stringify(entry) }]);
   return entry;

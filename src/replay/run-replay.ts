@@ -19,7 +19,7 @@ import { recordKey } from "../ledger/record-key.ts";
 import type { Ledger, ListedRecord } from "../ports/ledger.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../ports/record.ts";
-import { deliveryOf, objectName, type ReplayInput } from "./replay-input.ts";
+import { deliveryOf, type ReplayInput, replayedObject } from "./replay-input.ts";
 import { withSourceKeys } from "./source-keys.ts";
 
 export type ReplayPorts = Omit<BatchRunnerPorts, "queue" | "deadLetters" | "lateQueue">;
@@ -141,7 +141,7 @@ function* batchesOf(inputs: readonly ReplayInput[], size: number): Generator<Rep
   let batch: ReplayInput[] = [];
   let names = new Set<string>();
   for (const input of inputs) {
-    const name = objectName(input);
+    const name = replayedObject(input);
     if (batch.length >= size || names.has(name)) {
       yield batch;
       [batch, names] = [[], new Set()];
@@ -229,7 +229,7 @@ async function outcomeOf(
     if (record.kind !== "parked") continue;
     failed += 1;
     if (failures.length < FAILURES_SHOWN) {
-      failures.push({ uri: objectName(input), reason: record.failure.message });
+      failures.push({ uri: replayedObject(input), reason: record.failure.message });
     }
   }
   const isDone = committed + superseded + failed >= total;

@@ -8,7 +8,11 @@ import { type EpochMs, epochMs } from "../../src/core/units.ts";
 import { type Pipeline, pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
 import type { ReplayRequest } from "../../src/replay/plan-replay.ts";
 import { type RunningDev, startDev } from "../../src/run/dev/start-dev.ts";
-import { openReplays, type Replays } from "../../src/run/replay/open-replays.ts";
+import {
+  openReplays,
+  type Replays,
+  type ReplaysOptions,
+} from "../../src/run/replay/open-replays.ts";
 
 const WAIT = { timeout: 60_000, interval: 50 };
 
@@ -34,7 +38,7 @@ export interface ReplayWorld extends AsyncDisposable {
   put(key: string, rows: Readonly<Record<string, number>>): Promise<void>;
   /** The live rows, as `id=amount`. */
   rows(): string[];
-  replays(of: Pipeline): Promise<Replays>;
+  replays(of: Pipeline, more?: Partial<ReplaysOptions>): Promise<Replays>;
   /** Everything up to now. */
   request(more?: Partial<ReplayRequest>): ReplayRequest;
 }
@@ -64,7 +68,8 @@ export async function startReplayWorld(
       db.close();
       return rows.map(({ id, amount }) => `${id}=${amount}`);
     },
-    replays: (fixed) => openReplays(fixed, { ledger: `sqlite:${path}`, endpoint: dev.endpoint }),
+    replays: (fixed, more = {}) =>
+      openReplays(fixed, { ledger: `sqlite:${path}`, endpoint: dev.endpoint, ...more }),
     request: (more = {}) => ({
       from: epochMs(0),
       to: now(),

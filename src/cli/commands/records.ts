@@ -23,7 +23,7 @@ const ORDERS = ["event-time", "commit-time", "object"] as const satisfies readon
 const OUTCOME_NAMES = Object.keys(OUTCOMES) as OutcomeName[];
 
 /** An instant with a zone, such as 2026-11-17T08:00:00Z, or a day of UTC. */
-function instant(doc: string): Flag<EpochMs> {
+export function instantFlag(doc: string): Flag<EpochMs> {
   return {
     value: "TIME",
     fallback: null,
@@ -56,8 +56,8 @@ export const recordsList = command({
       null,
       "Only this generation (default: 0 of a named pipeline, otherwise all).",
     ),
-    since: instant("Only records at this time or later: 2026-11-17T08:00:00Z or 2026-11-17."),
-    until: instant("Only records before this time."),
+    since: instantFlag("Only records at this time or later: 2026-11-17T08:00:00Z or 2026-11-17."),
+    until: instantFlag("Only records before this time."),
     prefix: text(
       "PREFIX",
       null,

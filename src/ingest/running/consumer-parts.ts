@@ -70,7 +70,7 @@ export interface PartsOptions {
   readonly runId: string;
   /** How long a claim made now lasts. Default: the visibility timeout of the pipeline. */
   readonly leaseMs?: () => DurationMs;
-  /** The lane of a record that was decided before, as in a replay. Default: the watermark decides. */
+  /** The lane that was decided before, as in a replay. Default: the watermark decides. */
   readonly laneOf?: (record: WorkRecord) => LaneDecision;
   /** Default: the shared watermark of the pipeline. */
   readonly watermark?: WatermarkTracker;

@@ -5,6 +5,7 @@
 //   O3. The queue of the pipeline is not opened.
 
 import { hostname } from "node:os";
+import { resolve } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
 import { days, msBetween } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -14,7 +15,7 @@ import { systemPorts } from "../../platform/index.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import type { Promotion, Shadow, TableDifference } from "../../ports/shadow.ts";
+import type { Promotion, Shadow, TableContent, TableDifference } from "../../ports/shadow.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { checkVersions, type GoneVersion } from "../../replay/check-versions.ts";
@@ -99,6 +100,8 @@ export interface Replays extends AsyncDisposable {
   list(): Promise<readonly ReplayStatus[]>;
   show(run: string): Promise<ReplayStatus>;
   diff(run: string, samplesMax: number): Promise<readonly TableDifference[]>;
+  /** The rows of a shadow, as hashes. */
+  contents(run: string): Promise<readonly TableContent[]>;
   promote(run: string): Promise<Promotion>;
   drop(run: string): Promise<void>;
   cancel(run: string): Promise<void>;
@@ -142,7 +145,8 @@ class LedgerReplays implements Replays {
     if (plan.gone.length > 0 && options.skipGone !== true) refuse(goneText(plan.gone)); // O2
     if (plan.inputs.length === 0) refuse("every version of the window is gone; nothing to replay");
     const missing = [...plan.gone, ...plan.superseded];
-    const entry = await registerReplay(this.#ports, this.#scope, plan, missing);
+    const file = this.#options.file === undefined ? null : resolve(this.#options.file);
+    const entry = await registerReplay(this.#ports, this.#scope, plan, { missing, file });
     return await this.#run(entry, options);
   }
 
@@ -178,6 +182,10 @@ class LedgerReplays implements Replays {
       if ((await shadow.state()) === null) refuse(`the run ${run} has no shadow to compare`);
       return await shadow.diff(samplesMax);
     });
+  }
+
+  contents(run: string): Promise<readonly TableContent[]> {
+    return this.#withShadow(run, (shadow) => shadow.contents());
   }
 
   promote(run: string): Promise<Promotion> {
@@ -286,17 +294,17 @@ class LedgerReplays implements Replays {
     const tables = shadow?.tables ?? new Map();
     const stored = await shadow?.state();
     await shadow?.close();
-    const known = (state: ReplayState): ReplayStatus => ({ entry, state, outcome, tables });
-    if (stored === "promoted" || stored === "ready") return known(stored);
-    if (outcome?.how === "complete") return known("complete");
+    const statusOf = (state: ReplayState): ReplayStatus => ({ entry, state, outcome, tables });
+    if (stored === "promoted" || stored === "ready") return statusOf(stored);
+    if (outcome?.how === "complete") return statusOf("complete");
     const isAlive =
       holder !== null &&
       outcome === null &&
       msBetween(holder.at, systemPorts.clock.now()) < HOLDER_MS_MAX &&
       (holder.host !== hostname() || isRunning(holder.pid));
-    if (isAlive) return known("running"); // O1
-    if (await isCancelled(this.#ledger, this.#scope, entry)) return known("cancelled");
-    return known(outcome?.how === "failed" ? "failed" : "stopped");
+    if (isAlive) return statusOf("running"); // O1
+    if (await isCancelled(this.#ledger, this.#scope, entry)) return statusOf("cancelled");
+    return statusOf(outcome?.how === "failed" ? "failed" : "stopped");
   }
 
   /** O1 */

@@ -11,9 +11,9 @@ import type { Dialect } from "./dialect.ts";
 import { literal, WRITERS_TABLE } from "./names.ts";
 import type { TableShape } from "./shape.ts";
 import {
+  aliasedNames,
   listColumns,
   moveOwnersTemplate,
-  namesOf,
   OWNER,
   othersConflict,
   othersInsert,
@@ -68,7 +68,7 @@ function replayedRows({ dialect, shadow }: ShadowPair, applied: string): string 
   const [owners, others] = sideTables(shadow);
   const { keyColumns: keys, valueColumns: values } = shadow;
   const shown = values.map(({ quoted }) => `${dialect.toAny(`t.${quoted}`)} AS ${quoted}`);
-  const rank = (from: string) => `${namesOf(RANK, from)}, ${from}._tg_deleted`;
+  const rank = (from: string) => `${aliasedNames(RANK, from)}, ${from}._tg_deleted`;
   return `SELECT ${[listColumns(keys, "c"), ...shown].join(", ")}, a.lid AS _tg_writer, ${rank("c")}
     FROM ${owners} AS c JOIN ${applied} AS a ON a.sid = c._tg_writer
     LEFT JOIN ${shadow.target} AS t ON ${sameKeys("t", "c", keys)}
@@ -95,7 +95,7 @@ export function promoteStatements(pair: ShadowPair): string[] {
     `INSERT INTO ${APPLIED_TABLE} (shadow, sid, lid)
       SELECT ${literal(id)}, s.id, 0 FROM ${writersOf(pair)} AND ${appliesTo(pair)}`,
     `INSERT INTO ${WRITERS_TABLE} AS w (table_name, object, ${columns.join(", ")})
-      SELECT ${literal(live.name)}, s.object, ${namesOf(columns, "s")} FROM ${WRITERS_TABLE} AS s
+      SELECT ${literal(live.name)}, s.object, ${aliasedNames(columns, "s")} FROM ${WRITERS_TABLE} AS s
       JOIN ${own} AS a ON a.sid = s.id WHERE s.table_name = ${literal(shadow.name)}
       ON CONFLICT (table_name, object) DO UPDATE SET event_time = excluded.event_time,
       sequencer = CASE excluded.sequencer WHEN '' THEN w.sequencer ELSE excluded.sequencer END,
@@ -143,12 +143,12 @@ function differences(pair: ShadowPair): string {
     touched AS (SELECT ${listColumns(keys, "r")} FROM replayed AS r
       UNION SELECT ${listColumns(keys, "c")} FROM ${owners} AS c
       WHERE c._tg_writer IN (SELECT a.lid FROM applied AS a)),
-    candidates AS (SELECT ${[listColumns(keys, "c"), ...shown, namesOf(OWNER, "c")].join(", ")}
+    candidates AS (SELECT ${[listColumns(keys, "c"), ...shown, aliasedNames(OWNER, "c")].join(", ")}
       FROM ${owners} AS c ${isIn("c")} LEFT JOIN ${live.target} AS t ON ${sameKeys("t", "c", keys)}
       WHERE (c._tg_deleted OR t.${first} IS NOT NULL) AND ${replaced("c")}
-      UNION ALL SELECT ${listColumns([...keys, ...values], "o")}, ${namesOf(OWNER, "o")}
+      UNION ALL SELECT ${listColumns([...keys, ...values], "o")}, ${aliasedNames(OWNER, "o")}
       FROM ${others} AS o ${isIn("o")} WHERE ${replaced("o")}
-      UNION ALL SELECT ${listColumns([...keys, ...values], "r")}, ${namesOf(OWNER, "r")}
+      UNION ALL SELECT ${listColumns([...keys, ...values], "r")}, ${aliasedNames(OWNER, "r")}
       FROM replayed AS r),
     ranked AS (SELECT n.*, row_number() OVER (PARTITION BY ${listColumns(keys, "n")}
       ORDER BY ${RANK.map((name) => `n.${name} DESC`).join(", ")}, n._tg_writer DESC) AS _tg_rank

@@ -2,10 +2,10 @@
 // columns and the same bookkeeping, and a promotion moves the result into the live tables.
 //   J1. The shadow's tables are filled by the statements of the sink, under other names. So a
 //       shadow decides between writers as the live tables do.
-//   J2. A promotion is one transaction: the mark "promoted", the register, rows and bookkeeping of
-//       all tables. It runs on a shadow that is sealed and no longer changes.
-//   J3. PostgreSQL: a promotion locks the register of writers first. Events of objects wait until it
-//       ends, and then see their objects as promoted.
+//   J2. A promotion is one transaction: the mark "promoted", the register, rows and bookkeeping
+//       of all tables. It runs on a shadow that is sealed and no longer changes.
+//   J3. PostgreSQL: a promotion locks the register of writers first. Events of objects wait until
+//       it ends, and then see their objects as promoted.
 //   J4. Statements of a handler name live tables, so a shadow rejects them.
 
 import { TidegateError } from "../../core/errors.ts";
@@ -74,41 +74,30 @@ export function createTableShadow(
     async open() {
       await run(sharedRelations(dialect));
       await prepared();
-      const values = [name.id, name.run, JSON.stringify([...tables]), "open"].map(literal);
-      await run([
-        `INSERT INTO ${SHADOWS_TABLE} (id, run, tables, state) VALUES (${values.join(", ")})
-          ON CONFLICT (id) DO NOTHING`,
-      ]);
+      await run([listStatement(name, tables)]);
     },
     state,
     async seal() {
-      await run([
-        `UPDATE ${SHADOWS_TABLE} SET state = 'ready'
-          WHERE id = ${literal(name.id)} AND state = 'open'`,
-      ]);
+      await run([sealStatement(name)]);
     },
     async diff(samplesMax) {
-      const all: TableDifference[] = [];
-      for (const pair of await prepared()) all.push(await differenceOf(store, pair, samplesMax));
-      return all;
+      return await inTurn(await prepared(), (pair) => differenceOf(store, pair, samplesMax));
     },
     async contents() {
-      const all = [];
-      for (const { live, shadow } of await prepared()) {
-        all.push(await tableContent(dialect, store, { live: live.name, shadow }));
-      }
-      return all;
+      return await inTurn(await prepared(), ({ live, shadow }) =>
+        tableContent(dialect, store, { live: live.name, shadow }),
+      );
     },
     async promote() {
       refuseUnready(name, await state());
-      const writes = promotionWrites(dialect, await prepared(), name);
+      const pairs = await prepared();
       try {
-        await store.run(writes); // J2
+        await store.run(promotionWrites(dialect, pairs, name)); // J2
       } catch (error) {
         refuseUnready(name, await state());
         throw error;
       }
-      return await promotionOf(store, await prepared(), name.id);
+      return await promotionOf(store, pairs, name.id);
     },
     async drop() {
       if ((await state()) === null) return;
@@ -116,6 +105,23 @@ export function createTableShadow(
     },
     close: () => database.close(),
   };
+}
+
+function listStatement({ id, run }: ShadowName, tables: ReadonlyMap<string, string>): string {
+  const values = [id, run, JSON.stringify([...tables]), "open"].map(literal);
+  return `INSERT INTO ${SHADOWS_TABLE} (id, run, tables, state) VALUES (${values.join(", ")})
+    ON CONFLICT (id) DO NOTHING`;
+}
+
+function sealStatement({ id }: ShadowName): string {
+  return `UPDATE ${SHADOWS_TABLE} SET state = 'ready'
+    WHERE id = ${literal(id)} AND state = 'open'`;
+}
+
+async function inTurn<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const item of items) results.push(await work(item));
+  return results;
 }
 
 /** Readable names where they fit. */
@@ -262,13 +268,13 @@ async function differenceOf(
   for (const { kind, n } of await read(differenceCounts(pair))) {
     counts[kind as keyof typeof counts] = Number(n);
   }
-  const [kept] = await read(keptObjects(pair));
+  const [count] = await read(keptObjects(pair));
   const rows = samplesMax > 0 ? await read(differenceSamples(pair, samplesMax)) : [];
   return {
     table: pair.live.name,
     shadow: pair.shadow.name,
     ...counts,
-    keptObjects: Number(kept?.n ?? 0),
+    keptObjects: Number(count?.n ?? 0),
     samples: rows.map((row) => sampleOf(pair.live, row)),
   };
 }

@@ -87,7 +87,7 @@ export function listColumns(columns: readonly TableColumn[], alias = ""): string
   return columns.map(({ quoted }) => `${prefix}${quoted}`).join(", ");
 }
 
-export function namesOf(names: readonly string[], alias: string): string {
+export function aliasedNames(names: readonly string[], alias: string): string {
   return names.map((name) => `${alias}.${name}`).join(", ");
 }
 
@@ -134,7 +134,7 @@ export function claimTemplate(
   const { shape, source, writer } = parts;
   const [owners] = sideTables(shape);
   const keys = listColumns(shape.keyColumns);
-  const rank = (from: string, names: readonly string[]) => `(${namesOf(names, from)})`;
+  const rank = (from: string, names: readonly string[]) => `(${aliasedNames(names, from)})`;
   // Equal ranks are effects of one record on one row, of which the last counts (S5 of stage.ts).
   const compared = writer === "object" ? RANK.slice(0, 2) : RANK;
   const newer = `${rank("excluded", compared)} >= ${rank("c", compared)}`;
@@ -144,8 +144,8 @@ export function claimTemplate(
     (name) => `${name} = CASE WHEN ${own} THEN excluded.${name} ELSE c.${name} END`,
   );
   const insert = `INSERT INTO ${owners} AS c (${keys}, ${OWNER.join(", ")}, _tg_open)
-    SELECT ${listColumns(shape.keyColumns, "n")}, ${writerOf(parts)}, ${stampOf()}, n._tg_deleted, false
-    FROM ${source.from} WHERE true ${source.order}`;
+    SELECT ${listColumns(shape.keyColumns, "n")}, ${writerOf(parts)}, ${stampOf()},
+    n._tg_deleted, false FROM ${source.from} WHERE true ${source.order}`;
   if (plain) return insert;
   return `${insert}
     ON CONFLICT (${keys}) DO UPDATE SET _tg_open = ${opens}, ${set.join(", ")}
@@ -178,7 +178,7 @@ export function putTemplate(parts: StatementParts, which: "settled" | "all" | "p
       ? // A message that lost to an earlier one has another stamp.
         `JOIN ${owners} AS c ON ${sameKeys("c", "n", keys)}
         WHERE NOT c._tg_open AND NOT n._tg_deleted AND NOT c._tg_deleted
-        AND c._tg_writer = ${MESSAGES} AND (${namesOf(RANK, "c")}) = (${stampOf()})`
+        AND c._tg_writer = ${MESSAGES} AND (${aliasedNames(RANK, "c")}) = (${stampOf()})`
       : `WHERE NOT n._tg_deleted AND NOT EXISTS (SELECT 1
         FROM ${owners} AS c${dialect.indexedBy(openIndex(shape.name))}
         WHERE c._tg_open AND ${sameKeys("c", "n", keys)})`;
@@ -224,7 +224,9 @@ export function electTemplates(parts: StatementParts): string[] {
   const [owners] = sideTables(shape);
   const { keyColumns: keys, valueColumns: values } = shape;
   const newer =
-    writer === "message" ? `WHERE (${namesOf(RANK, "excluded")}) > (${namesOf(RANK, "o")})` : "";
+    writer === "message"
+      ? `WHERE (${aliasedNames(RANK, "excluded")}) > (${aliasedNames(RANK, "o")})`
+      : "";
   const shown = values.map(({ quoted }) => dialect.toAny(`n.${quoted}`));
   const row = [listColumns(keys, "n"), ...shown, writerOf(parts), stampOf()].join(", ");
   return [
@@ -242,7 +244,7 @@ export function moveOwnersTemplate(dialect: Dialect, shape: TableShape, which: s
   const [owners] = sideTables(shape);
   const { keyColumns: keys, valueColumns: values } = shape;
   const shown = values.map(({ quoted }) => dialect.toAny(`t.${quoted}`));
-  return `${othersInsert(shape)} SELECT ${[listColumns(keys, "c"), ...shown, namesOf(OWNER, "c")].join(", ")}
+  return `${othersInsert(shape)} SELECT ${[listColumns(keys, "c"), ...shown, aliasedNames(OWNER, "c")].join(", ")}
     FROM ${owners} AS c LEFT JOIN ${shape.target} AS t ON ${sameKeys("t", "c", keys)}
     WHERE c._tg_open AND ${which}
     AND (c._tg_deleted OR t.${keys[0]?.quoted} IS NOT NULL) ${othersConflict(shape, "")}`;
@@ -273,7 +275,7 @@ export function settleTemplates(dialect: Dialect, shape: TableShape): string[] {
   const restored = values.map((column) => dialect.fromAny(`o.${column.quoted}`, column));
   return [
     `UPDATE ${owners} AS c SET ${OWNER.map((name) => `${name} = b.${name}`).join(", ")}
-      FROM (SELECT ${listColumns(keys, "o")}, ${namesOf(OWNER, "o")}, row_number() OVER (
+      FROM (SELECT ${listColumns(keys, "o")}, ${aliasedNames(OWNER, "o")}, row_number() OVER (
         PARTITION BY ${listColumns(keys, "o")}
         ORDER BY ${RANK.map((name) => `o.${name} DESC`).join(", ")}, o._tg_writer DESC) AS _tg_rank
         FROM ${others} AS o JOIN ${owners} AS k ON ${sameKeys("o", "k", keys)} WHERE k._tg_open) AS b

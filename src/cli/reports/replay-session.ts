@@ -1,0 +1,72 @@
+// Replay session: the replays that a command works on: those of a pipeline file, or of the file
+// that a run recorded.
+//   S1. Without an endpoint, the embedded cloud that runs on the data folder is used, if the ledger
+//       is that folder's.
+
+import { existsSync } from "node:fs";
+import { TidegateError } from "../../core/errors.ts";
+import { systemPorts } from "../../platform/index.ts";
+import { listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
+import { findRunningCloud } from "../../run/open/endpoint-file.ts";
+import { loadPipeline } from "../../run/open/load-pipeline.ts";
+import { openLedger } from "../../run/open/open-ledger.ts";
+import { ledgerIn, prepareRun } from "../../run/prepare-run.ts";
+import { openReplays, type Replays } from "../../run/replay/open-replays.ts";
+
+export interface ReplayLocation {
+  readonly ledger: string | undefined;
+  readonly data: string | undefined;
+  readonly endpoint: string | undefined;
+  readonly region: string | undefined;
+  readonly "tables-database": string | undefined;
+}
+
+const DATA_DEFAULT = ".tidegate";
+
+/** The replays of a pipeline file, and its bucket. */
+export async function openReplaySession(location: ReplayLocation, file: string) {
+  const { ledger, data = DATA_DEFAULT, region } = location;
+  const tablesDatabase = location["tables-database"];
+  const loaded = await loadPipeline(file);
+  const { pipeline } = prepareRun("run", loaded, {
+    ...(tablesDatabase !== undefined && { tablesDatabase }),
+  });
+  const running = ledger === undefined ? await findRunningCloud(data) : null; // S1
+  const endpoint = location.endpoint ?? running ?? undefined;
+  const url = ledger ?? ledgerIn(data);
+  const replays: Replays = await openReplays(pipeline, { ledger: url, endpoint, region, file });
+  return { replays, bucket: pipeline.source.bucket };
+}
+
+/** All replays of the ledger, of any pipeline. */
+export async function allReplays({ ledger, data }: ReplayLocation): Promise<ReplayEntry[]> {
+  const url = ledger ?? ledgerIn(data ?? DATA_DEFAULT);
+  const opened = await openLedger(url, systemPorts, { readOnly: true });
+  try {
+    const entries: ReplayEntry[] = [];
+    for (const { pipeline, generation } of await opened.stats()) {
+      entries.push(...(await listReplays(opened, { pipeline, generation })));
+    }
+    return entries;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** The replays that have the run: of the given file, or of the file that it recorded. */
+export async function sessionOfRun(
+  location: ReplayLocation & { readonly pipeline: string | undefined },
+  run: string,
+) {
+  if (location.pipeline !== undefined) return openReplaySession(location, location.pipeline);
+  const entry = (await allReplays(location)).find((each) => each.run === run);
+  if (entry === undefined) {
+    const message = `unknown run "${run}"; list them with tidegate replay list`;
+    throw new TidegateError("TG_REPLAY_REFUSED", message);
+  }
+  if (entry.file === null || !existsSync(entry.file)) {
+    const message = `the pipeline file of the run ${run} is not there; name it with --pipeline FILE`;
+    throw new TidegateError("TG_REPLAY_REFUSED", message);
+  }
+  return openReplaySession(location, entry.file);
+}
