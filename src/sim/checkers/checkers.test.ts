@@ -303,6 +303,10 @@ test("a deduplication id that is forgotten early, or remembered too long, is rep
   expect(violatedBy(history(...first, purged, sent("a", "m2")))).toEqual([]);
   const other: NewEvent = { ...sent("a", "m2"), dedupId: "another" } as NewEvent;
   expect(violatedBy(history(...first, other))).toEqual(["dedup-window"]);
+  const republished: NewEvent = { kind: "republished", name: "a", epoch: 1 };
+  expect(violatedBy(history(...first, republished, other))).toEqual([]);
+  const third: NewEvent = { ...sent("a", "m3"), dedupId: "a third" } as NewEvent;
+  expect(violatedBy(history(...first, republished, other, third))).toEqual(["dedup-window"]);
   const wait: NewEvent = { kind: "process", what: "waits" };
   const later = [wait, wait, wait, wait];
   expect(violatedBy(history(...first, ...later, sent("a", "m2")))).toEqual([]);
