@@ -424,11 +424,11 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     checker: "no-effect-under-older-fence",
   },
   {
-    name: "pause-seen-only-at-start",
-    mistake: "A consumer looks for a pause when it starts, and never again.",
+    name: "pause-not-seen",
+    mistake: "A consumer looks for a pause, and takes every answer for none.",
     file: "src/ingest/running/pause.ts",
-    find: "if (!signal.aborted) await tryLook();",
-    replace: "if (signal.aborted) await tryLook();",
+    find: "    current = pause;\n",
+    replace: "    current = pause?.by === NAME ? pause : null;\n",
     checker: "pause-honoured",
   },
   {

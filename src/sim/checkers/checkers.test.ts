@@ -477,3 +477,21 @@ test("a held record that is lost, or acknowledged before it is durable, is repor
     violatedBy(history(...[held("ledger"), ack, { ...end(), waiting } as NewEvent])),
   ).not.toContain("held-not-lost");
 });
+
+test("pause-honoured: a handler that starts in a pause is reported, unless a fault delayed it", () => {
+  const paused: NewEvent = { kind: "paused" };
+  const resumed: NewEvent = { kind: "resumed" };
+  const slow: NewEvent = {
+    kind: "fault",
+    id: "consumer-1/ledger.claim#1",
+    what: "the response is delayed",
+  };
+  const reported = (...events: NewEvent[]) =>
+    violatedBy(history(...events)).includes("pause-honoured");
+  expect(reported(paused, handling("a"))).toBe(true);
+  expect(reported(paused, resumed, handling("a"))).toBe(false);
+  expect(reported(slow, paused, handling("a"))).toBe(false);
+  expect(
+    reported(paused, ...Array<NewEvent>(11).fill({ kind: "process", what: "" }), handling("a")),
+  ).toBe(true);
+});

@@ -1,19 +1,19 @@
 // Pause honoured: a paused pipeline does no new work. Consumers see a pause within the interval of
 // their looks; the checker allows GRACE_MS for that, for the calls of a record that has just begun,
 // and for their latency.
-//   A consumer whose process or calls had a fault may begin later: a frozen process sees nothing, a
-//   slow claim is answered late, and a look may fail. The checker therefore looks only at consumers
-//   that met no fault since QUIET_MS before the pause. A restart does not excuse a consumer: it
-//   looks before its first receive.
+//   A consumer may begin later if its process was stopped, if a call was slow, or if a look failed:
+//   a frozen process sees nothing, and a slow claim is answered late. The checker excuses a start
+//   for EXCUSED_MS after such a fault of its consumer. Other faults delay no start, and a restart
+//   does not excuse a consumer: it looks before its first receive.
 
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "pause-honoured";
 const GRACE_MS = 10_000;
-/** Longer than any freeze, outage or slow response. */
-const QUIET_MS = 600_000;
+/** Longer than any freeze or slow response. */
+const EXCUSED_MS = 620_000;
 const CONSUMER = /consumer-\d+/;
-const OUTAGE = /^ledger-down#/;
+const DELAYS = /is delayed$|^frozen\/|findPause#|is frozen for|stalls for|is off by|is now off by/;
 
 export const pauseHonoured: Checker = {
   name: NAME,
@@ -21,16 +21,19 @@ export const pauseHonoured: Checker = {
   check(events) {
     const { violations, add } = findings(NAME);
     let pausedAt: number | null = null;
-    /** When each consumer, or all of them (""), last met a fault. */
+    /** When each consumer last met a fault that delays it. */
     const faultAt = new Map<string, number>();
     for (const event of events) {
-      if (event.kind === "fault") faultAt.set(victimOf(event), event.at);
-      else if (event.kind === "paused") pausedAt ??= event.at;
+      if (event.kind === "fault") {
+        const about = `${event.id} ${event.what}`;
+        const consumer = CONSUMER.exec(about)?.[0];
+        if (consumer !== undefined && DELAYS.test(about)) faultAt.set(consumer, event.at);
+      } else if (event.kind === "paused") pausedAt ??= event.at;
       else if (event.kind === "resumed") pausedAt = null;
       else if (event.kind === "handling" && pausedAt !== null) {
         const lateMs = event.at - pausedAt;
-        const last = Math.max(faultAt.get(event.actor) ?? 0, faultAt.get("") ?? 0);
-        if (lateMs <= GRACE_MS || last > pausedAt - QUIET_MS) continue;
+        const sinceFaultMs = event.at - (faultAt.get(event.actor) ?? Number.NEGATIVE_INFINITY);
+        if (lateMs <= GRACE_MS || sinceFaultMs < EXCUSED_MS) continue;
         add(
           event.at,
           [event.name],
@@ -41,9 +44,3 @@ export const pauseHonoured: Checker = {
     return violations;
   },
 };
-
-/** The consumer that a fault delays; "" for all of them. */
-function victimOf({ id, what }: { readonly id: string; readonly what: string }): string {
-  if (OUTAGE.test(id)) return "";
-  return CONSUMER.exec(`${id} ${what}`)?.[0] ?? "none";
-}

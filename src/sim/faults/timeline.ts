@@ -29,7 +29,7 @@ const FREEZE_MS_MIN = 200;
 const FREEZE_MS_MAX = 600_000;
 const DOWN_MS_MIN = 500;
 const DOWN_MS_MAX = 300_000;
-const PAUSE_MS_MIN = 1_000;
+const PAUSE_MS_MIN = 30_000;
 const PAUSE_MS_MAX = 1_200_000;
 const SKEW_MS_MAX = 900_000;
 /** More than a day, so that no store may expire anything by it. */
