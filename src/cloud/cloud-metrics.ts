@@ -109,8 +109,8 @@ function namesOf({ method, path, query, headers }: HttpRequest) {
   const target = headers["x-amz-target"];
   if (target !== undefined) {
     const [service = "", action = ""] = target.split(".");
-    const known = /sqs/i.test(service) ? "sqs" : /sns/i.test(service) ? "sns" : "other";
-    return { service: known, action: ACTION.test(action) ? action : "other" };
+    const name = /sqs/i.test(service) ? "sqs" : /sns/i.test(service) ? "sns" : "other";
+    return { service: name, action: ACTION.test(action) ? action : "other" };
   }
   if (path.startsWith("/_tidegate")) return { service: "admin", action: "other" };
   const action = /(?:^|&)Action=([A-Za-z]{1,64})(?:&|$)/.exec(query)?.[1];

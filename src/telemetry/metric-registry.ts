@@ -1,8 +1,8 @@
 // Metric registry: the metric values of one process, by metric and labels.
 //   R1. It stores only metrics that a table declares, with exactly the declared labels and finite
 //       values. Everything else is a caller's mistake: reported to `misuse`, and dropped.
-//   R2. Updating an existing series without a trace allocates nothing: it is found by walking from label to label,
-//       without building a key.
+//   R2. Updating an existing series without a trace allocates nothing: it is found by walking from
+//       label to label, without building a key.
 //   R3. Memory is bounded: a metric has at most SERIES_MAX series. Later ones share one series
 //       whose labels are all "other".
 

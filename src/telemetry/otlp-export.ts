@@ -123,6 +123,8 @@ class RunningExport implements OtlpExport {
   readonly #timer: NodeJS.Timeout | null;
   /** Sends all waiting spans; null if they are not exported here. */
   #flushSpans: (() => Promise<void>) | null = null;
+  /** Ends exports that the collector does not answer; their timers would delay the exit. */
+  #abandonSpans: (() => void) | null = null;
   #exporting: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
   /** Whether no request may start any more (X3). */
@@ -172,6 +174,7 @@ class RunningExport implements OtlpExport {
     if (this.#timer !== null) clearInterval(this.#timer);
     await within(CLOSE_MS, this.flush());
     this.#closed = true; // X3
+    this.#abandonSpans?.();
     if (this.#flushSpans !== null) this.#packages.api.trace.disable();
     this.#sources.clear();
   }
@@ -200,6 +203,7 @@ class RunningExport implements OtlpExport {
       spanProcessors: [processor],
     });
     if (!api.trace.setGlobalTracerProvider(provider)) return; // X4
+    this.#abandonSpans = exporter.abandon;
     this.#flushSpans = () => processor.forceFlush().catch(() => undefined);
   }
 
@@ -271,6 +275,8 @@ function spansWaitingMax({ OTEL_BSP_MAX_QUEUE_SIZE: text = "" }: OtelVariables):
 
 interface CountedExporter extends SpanExporter {
   onEnd(span: ReadableSpan): void;
+  /** Fails every export that is still in flight. */
+  abandon(): void;
   /** Spans that ended and were not handed to the exporter yet. */
   waiting(): number;
 }
@@ -278,21 +284,27 @@ interface CountedExporter extends SpanExporter {
 /** Counts spans that the collector does not accept, and those that wait. */
 function countedExporter(exporter: SpanExporter, onLost: (count: number) => void): CountedExporter {
   let waiting = 0;
+  const inFlight = new Set<(result: { code: number; error?: Error }) => void>();
   return {
     waiting: () => waiting,
+    abandon() {
+      for (const end of inFlight) end({ code: 1 });
+    },
     onEnd(span) {
       if (span.spanContext().traceFlags & 1) waiting += 1;
     },
     export(spans, done) {
       waiting = Math.max(0, waiting - spans.length);
+      const end = (result: { code: number; error?: Error }) => {
+        if (!inFlight.delete(end)) return; // Abandoned before.
+        if (result.code !== 0) onLost(spans.length);
+        done(result);
+      };
+      inFlight.add(end);
       try {
-        exporter.export(spans, (result) => {
-          if (result.code !== 0) onLost(spans.length);
-          done(result);
-        });
+        exporter.export(spans, end);
       } catch (error) {
-        onLost(spans.length);
-        done({ code: 1, ...(error instanceof Error && { error }) });
+        end({ code: 1, ...(error instanceof Error && { error }) });
       }
     },
     shutdown: () => exporter.shutdown(),

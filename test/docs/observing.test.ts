@@ -60,9 +60,9 @@ function foreignNames(queries: string): string[] {
 /** The label of every `by`, each checked against the tables. */
 function checkLabels(queries: string): void {
   const labels = Object.values(CONSUMER_METRICS).flatMap((metric) => [...metric.labels]);
-  const known = new Set<string>([...labels, "le", "signal", "__name__", "pipeline"]);
+  const existing = new Set<string>([...labels, "le", "signal", "__name__", "pipeline"]);
   for (const [, list = ""] of queries.matchAll(/\bby \(([^)]*)\)/g)) {
-    for (const label of list.split(",")) expect([...known]).toContain(label.trim());
+    for (const label of list.split(",")) expect([...existing]).toContain(label.trim());
   }
 }
 

@@ -1,7 +1,8 @@
 // Top view: the numbers of `tidegate top`, from one or two readings of /metrics.
-//   V1. A rate needs two readings of the same process. Without them, or after a restart, it is null.
-//   V2. p95 is that of the time between the readings, or since the start if there is only one. It is
-//       the upper bound of a bucket, so it is never too low.
+//   V1. A rate needs two readings of the same process. Without them, or after a restart, it is
+//       null.
+//   V2. p95 is that of the time between the readings, or since the start if there is only one. It
+//       is the upper bound of a bucket, so it is never too low.
 
 import type { MetricSample, MetricSamples } from "./metrics-text.ts";
 

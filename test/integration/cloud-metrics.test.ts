@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startCloud } from "./start-cloud.ts";
+import { startCloud } from "../../src/cloud/start-cloud.ts";
 
 test("the embedded cloud reports requests, depths and ages, and forgets deleted queues", async () => {
   await using cloud = await startCloud({
