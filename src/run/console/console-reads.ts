@@ -48,6 +48,9 @@ export interface ConsoleReadParts {
 const FLOW_WAIT_MS = durationMs(250);
 const SETUP_MS = 30_000;
 const TIME_MS = 2_000;
+const COMPLETE_MS = 1_000;
+/** Queued messages are decoded by the thread that runs handlers, without rests. */
+const LOOK_SHARE = 0.02;
 
 interface ScopeReads {
   readonly index: DeadLetterIndex;
@@ -114,16 +117,17 @@ function createScopeReads(parts: ConsoleReadParts, ledger: Ledger, scope: Ledger
   const isOwn = own?.name === scope.pipeline && own.generation === scope.generation;
   const look = isOwn ? parts.completeness : null;
   const complete = () => look?.(gentle) ?? readStoredCompleteness(gentle, scope);
+  const completeness = createRefresher(clock, complete, COMPLETE_MS, LOOK_SHARE);
   return {
     index: createDeadLetterIndex({ clock, ledger: gentle }, scope),
-    completeness: createRefresher(clock, complete),
+    completeness,
     time: createRefresher(
       clock,
       async () => {
-        const completeness = await complete();
+        const reached = (await completeness.value()) ?? (await complete());
         const now = clock.now();
         const looked = look !== null;
-        return readTime(scope, { ledger: gentle, now, completeness, looked });
+        return readTime(scope, { ledger: gentle, now, completeness: reached, looked });
       },
       TIME_MS,
     ),
