@@ -1,8 +1,10 @@
 // Console reads: what the console shows of a ledger, joined with what it knows of the queues.
 //   C1. Quick reads use the ledger as it is. Long ones are refreshed in the background, by a gentle
 //       ledger, and only while somebody looks.
+//   C2. The flow waits FLOW_WAIT_MS for them; later they are in the next answer, a second later.
 
 import { reasonOf } from "../../core/errors.ts";
+import { durationMs } from "../../core/units.ts";
 import { type Completeness, readStoredCompleteness } from "../../ingest/late/complete-up-to.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
@@ -43,8 +45,12 @@ export interface ConsoleReadParts {
   readonly setup: SetupOptions;
 }
 
+const FLOW_WAIT_MS = durationMs(250);
 const SETUP_MS = 30_000;
 const TIME_MS = 2_000;
+const COMPLETE_MS = 1_000;
+/** Queued messages are decoded by the thread that runs handlers, without rests. */
+const LOOK_SHARE = 0.02;
 
 interface ScopeReads {
   readonly index: DeadLetterIndex;
@@ -111,16 +117,17 @@ function createScopeReads(parts: ConsoleReadParts, ledger: Ledger, scope: Ledger
   const isOwn = own?.name === scope.pipeline && own.generation === scope.generation;
   const look = isOwn ? parts.completeness : null;
   const complete = () => look?.(gentle) ?? readStoredCompleteness(gentle, scope);
+  const completeness = createRefresher(clock, complete, COMPLETE_MS, LOOK_SHARE);
   return {
     index: createDeadLetterIndex({ clock, ledger: gentle }, scope),
-    completeness: createRefresher(clock, complete),
+    completeness,
     time: createRefresher(
       clock,
       async () => {
-        const completeness = await complete();
+        const reached = (await completeness.value()) ?? (await complete());
         const now = clock.now();
         const looked = look !== null;
-        return readTime(scope, { ledger: gentle, now, completeness, looked });
+        return readTime(scope, { ledger: gentle, now, completeness: reached, looked });
       },
       TIME_MS,
     ),
@@ -143,11 +150,14 @@ async function readFlow(
       return null;
     }
   };
-  const figures = await attempt("queues", () => parts.figures(looked));
   const reads = ledger === null || scope === null ? null : readsOf(ledger, scope);
+  const figures = await attempt("queues", () => parts.figures(looked));
   if (reads !== null && looked) {
-    await attempt("dead letters", () => reads.index.read());
-    await attempt("completeness", () => reads.completeness.value());
+    const refreshed = Promise.all([
+      attempt("dead letters", () => reads.index.read()),
+      attempt("completeness", () => reads.completeness.value()),
+    ]);
+    await Promise.race([refreshed, systemPorts.clock.sleep(FLOW_WAIT_MS)]); // C2
   }
   const completeness = reads?.completeness.peek() ?? null;
   const snapshot = running?.name === scope?.pipeline ? (running?.snapshot() ?? null) : null;
@@ -161,7 +171,7 @@ async function readFlow(
     watermark: snapshot?.watermark ?? completeness?.watermark ?? null,
     completeUpTo: completeness?.at ?? null,
     heldBy: holderClause(completeness?.heldBy ?? null, null),
-    failures,
+    failures: [...failures],
   };
 }
 

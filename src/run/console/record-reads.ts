@@ -25,7 +25,7 @@ import { effectRowsOf, OUTCOMES, outcomeName } from "../why/record-outcomes.ts";
 import { deadLetterView } from "./dead-letter-reads.ts";
 
 /** Records that one page of a search looks at (R1). */
-const LOOKED_MAX = 5_000;
+const LOOKED_MAX = 2_000;
 const LOOKED_AT_ONCE = 500;
 const EXACT_MAX = 100;
 const RUN_ALIVE_MS = 90_000;

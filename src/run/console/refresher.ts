@@ -1,7 +1,7 @@
 // Refresher: a value that is expensive to compute, kept for a while, so that looking at it often
 // costs little.
-//   R1. A value is computed at most every `minMs`, and at most SHARE of the time is spent on it: one
-//       that took long is kept accordingly longer.
+//   R1. A value is computed at most every `minMs`, and at most `share` of the time is spent on it:
+//       one that took long is kept accordingly longer.
 //   R2. A caller waits for the first value, for FIRST_WAIT_MS at most. Later ones come at once, and
 //       are as old as R1 allows; a value that is fast to compute is always fresh.
 //   R3. A failure keeps the previous value. The first failure is thrown to the caller.
@@ -24,6 +24,7 @@ export function createRefresher<T>(
   clock: Clock,
   compute: () => Promise<T>,
   minMs = 1_000,
+  share = SHARE,
 ): Refresher<T> {
   let last: { readonly value: T; readonly at: number; readonly tookMs: number } | null = null;
   let running: Promise<T> | null = null;
@@ -38,7 +39,7 @@ export function createRefresher<T>(
 
   function isStale(): boolean {
     if (last === null) return true;
-    return clock.monotonic() - last.at >= Math.max(minMs, last.tookMs / SHARE); // R1
+    return clock.monotonic() - last.at >= Math.max(minMs, last.tookMs / share); // R1
   }
 
   return {

@@ -40,17 +40,21 @@ export function FlowPicture({ flow }: { readonly flow: Flow }) {
       const rate = hopRate(flow, previous.id, node.id);
       parts.push(<Hop key={`to ${node.id}`} perSecond={rate} />);
     }
-    parts.push(<NodeCard key={node.id} node={node} flow={flow} />);
+    parts.push(
+      <div key={node.id} class="flow-column" data-node={node.id}>
+        <NodeCard node={node} flow={flow} />
+        {node.id === "pipeline" && deadLetters !== undefined && (
+          <>
+            <Hop perSecond={hopRate(flow, "pipeline", "dead-letters")} tone="bad" branch />
+            <NodeCard node={deadLetters} flow={flow} />
+          </>
+        )}
+      </div>,
+    );
   }
   return (
     <section class="flow" aria-label="Data flow">
-      <div class="flow-line">{parts}</div>
-      {deadLetters !== undefined && (
-        <div class="flow-branch">
-          <Hop perSecond={hopRate(flow, "pipeline", "dead-letters")} tone="bad" branch />
-          <NodeCard node={deadLetters} flow={flow} />
-        </div>
-      )}
+      {parts}
     </section>
   );
 }
