@@ -41,6 +41,7 @@ import {
   replayPromote,
   replayShow,
 } from "./commands/replay.ts";
+import { reproduce } from "./commands/reproduce.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { task } from "./commands/task.ts";
@@ -82,6 +83,7 @@ export const COMMANDS: readonly Command[] = [
   replayDrop,
   replayCancel,
   replay,
+  reproduce,
   jobsRegister,
   jobsList,
   jobsShow,
