@@ -125,7 +125,7 @@ describe.each(DATABASES.filter(({ isThere }) => isThere))("$name", ({ url }) => 
     const tables: TablesSpec = { item: { columns: { id: "text", n: "integer" }, key: ["id"] } };
     const database = await url();
     const { live, shadow, sink, close } = await open(database, tables, "0000000b");
-    const objects = Array.from({ length: 12 }, (_, at) => `o${at}`);
+    const objects = Array.from({ length: 6 }, (_, at) => `o${at}`);
     // All objects share one key, so that every write is an election as well.
     const rows = (object: string, n: number) => [
       { id: object, n },

@@ -18,7 +18,7 @@ import {
 } from "../../lineage/run-manifest.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { RecordKey } from "../../ports/record.ts";
-import { digestOfInputs } from "../../replay/plan-replay.ts";
+import { digestOfInputs, type ReplayPlan, type RunDigests } from "../../replay/plan-replay.ts";
 import { compareInputs, type ReplayInput, rebuildInput } from "../../replay/replay-input.ts";
 import type { Replays, StartReplay } from "./open-replays.ts";
 import { refuseReplay } from "./replay-refusals.ts";
@@ -66,28 +66,9 @@ export async function reproduceManifest(
   const inputs = manifest.inputs.filter(isCommitted).map((each) => {
     return { expected: each, input: inputOf(pipeline, manifest, each) };
   });
-  const replayed = inputs.map(({ input }) => input).sort(compareInputs);
-  const [first, last] = [replayed[0], replayed.at(-1)];
-  if (first === undefined || last === undefined) refuseReplay("the manifest has no records to run");
   const digests = replays.digests();
-  const status = await replays.startPlan(
-    {
-      run: systemPorts.random.uuid(),
-      request: {
-        from: first.eventTime,
-        to: epochMs(last.eventTime + 1),
-        bucket: null,
-        prefix: null,
-        into: "shadow",
-      },
-      digests,
-      inputs: replayed,
-      inputsDigest: digestOfInputs(replayed),
-      cut: { committedAt: last.eventTime, key: last.key },
-      leftOut: {},
-    },
-    options,
-  );
+  const plan = planOf(inputs.map(({ input }) => input).sort(compareInputs), digests);
+  const status = await replays.startPlan(plan, options);
   const { run, generation } = status.entry;
   try {
     const results = new Map<RecordKey, string>();
@@ -118,9 +99,27 @@ export async function reproduceManifest(
   }
 }
 
+/** A run of its own: a second reproduction does not meet the records of the first. */
+function planOf(inputs: readonly ReplayInput[], digests: RunDigests): ReplayPlan {
+  const [first, last] = [inputs[0], inputs.at(-1)];
+  if (first === undefined || last === undefined) {
+    return refuseReplay("the manifest has no records to run");
+  }
+  const window = { from: first.eventTime, to: epochMs(last.eventTime + 1) };
+  return {
+    run: systemPorts.random.uuid(),
+    request: { ...window, bucket: null, prefix: null, into: "shadow" },
+    digests,
+    inputs,
+    inputsDigest: digestOfInputs(inputs),
+    cut: { committedAt: last.eventTime, key: last.key },
+    leftOut: {},
+  };
+}
+
 function differingDigests(
   { code, config, run }: RunManifest,
-  digests: { readonly codeDigest: string; readonly configDigest: string },
+  digests: RunDigests,
 ): ("code" | "config")[] {
   const isCode = code.digest !== digests.codeDigest;
   // A live run's configuration covers ports and folders, too.
