@@ -45,6 +45,7 @@ import {
   replayShow,
 } from "./commands/replay.ts";
 import { retry } from "./commands/retry.ts";
+import { reproduce } from "./commands/reproduce.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { task } from "./commands/task.ts";
@@ -93,6 +94,7 @@ export const COMMANDS: readonly Command[] = [
   replayDrop,
   replayCancel,
   replay,
+  reproduce,
   jobsRegister,
   jobsList,
   jobsShow,

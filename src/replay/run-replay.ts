@@ -183,7 +183,11 @@ function nextDelivery<D extends { readonly receipt: string; readonly receiveCoun
   return { ...delivery, receipt, receiveCount };
 }
 
-async function* recordsOfReplay(ledger: Ledger, scope: LedgerScope): AsyncGenerator<ListedRecord> {
+/** All records of a generation. */
+export async function* recordsOfReplay(
+  ledger: Ledger,
+  scope: LedgerScope,
+): AsyncGenerator<ListedRecord> {
   let after: string | null = null;
   do {
     const page = await ledger.listRecords(

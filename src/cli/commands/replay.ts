@@ -26,7 +26,7 @@ const SAMPLES_DEFAULT = 10;
 const BUCKET_URL = /^s3:\/\/([^/]+)\/?(.*)$/s;
 const TARGETS = ["shadow", "live"] as const;
 
-const location = {
+export const replayLocation = {
   ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
   data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
   endpoint: {
@@ -46,7 +46,7 @@ const location = {
 const json = toggle("Print JSON lines.");
 const ofRun = {
   pipeline: text("FILE", null, "Pipeline file (default: the file that the run recorded)."),
-  ...location,
+  ...replayLocation,
   json,
 };
 const RUN = { name: "RUN", doc: "The id of a replay (see replay list)." } as const;
@@ -84,8 +84,13 @@ export const replay = command({
       null,
       "Records at the same time (default: from the pipeline file).",
     ),
+    "manifest-dir": text(
+      "FOLDER",
+      null,
+      "Folder for the manifest of the run: RUN/run_manifest.json.",
+    ),
     "dry-run": toggle("Print the plan, and change nothing."),
-    ...location,
+    ...replayLocation,
     json,
   },
   async run({ argument: file = "", flags, out }) {
@@ -115,6 +120,9 @@ export const replay = command({
           ? await replays.start(requestOf(flags, session.bucket), options)
           : await replays.resume(flags.resume, options);
       screen?.close();
+      if (flags["manifest-dir"] !== undefined) {
+        out.note(`wrote ${await session.writeManifest(status.entry, flags["manifest-dir"])}`);
+      }
       for (const line of flags.json ? [words.statusJson(status)] : words.statusLines(status)) {
         out.line(line);
       }

@@ -3,10 +3,14 @@
 //   S1. Without an endpoint, the embedded cloud that runs on the data folder is used, if the ledger
 //       is that folder's.
 
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
+import { outputLocations } from "../../run/lineage/output-locations.ts";
+import { findRecordedRun, manifestOfRun } from "../../run/lineage/recorded-run.ts";
 import { findRunningCloud } from "../../run/open/endpoint-file.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
@@ -35,7 +39,32 @@ export async function openReplaySession(location: ReplayLocation, file: string) 
   const endpoint = location.endpoint ?? running ?? undefined;
   const url = ledger ?? ledgerIn(data);
   const replays: Replays = await openReplays(pipeline, { ledger: url, endpoint, region, file });
-  return { replays, bucket: pipeline.source.bucket };
+  const writeManifest = (entry: ReplayEntry, folder: string) =>
+    writeRunManifest({ pipeline, url, entry }, folder);
+  return { replays, pipeline, bucket: pipeline.source.bucket, writeManifest };
+}
+
+/** Writes the manifest of a replay; returns the path. */
+async function writeRunManifest(
+  of: { readonly pipeline: Pipeline; readonly url: string; readonly entry: ReplayEntry },
+  folder: string,
+): Promise<string> {
+  const { pipeline, url, entry } = of;
+  const scope = { pipeline: pipeline.name, generation: entry.generation };
+  const ledger = await openLedger(url, systemPorts, { readOnly: true });
+  try {
+    const run = await findRecordedRun(ledger, [scope], entry.run);
+    if (run === null) throw new TidegateError("TG_REPLAY_REFUSED", `unknown run "${entry.run}"`);
+    const path = join(folder, entry.run, "run_manifest.json");
+    mkdirSync(dirname(path), { recursive: true });
+    let text = "";
+    const pieces = manifestOfRun(ledger, run, outputLocations(pipeline, url));
+    for await (const piece of pieces) text += piece;
+    writeFileSync(path, text);
+    return path;
+  } finally {
+    await ledger.close();
+  }
 }
 
 /** All replays of the ledger, of any pipeline. */

@@ -6,20 +6,24 @@
 
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { TidegateError } from "../../core/errors.ts";
 import { days, msBetween } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import { systemCallLimit } from "../../platform/call-limit.ts";
 import { systemPorts } from "../../platform/index.ts";
-import type { Ledger } from "../../ports/ledger.ts";
+import type { Ledger, ListedRecord } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Promotion, Shadow, TableContent, TableDifference } from "../../ports/shadow.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { checkVersions, type GoneVersion } from "../../replay/check-versions.ts";
-import { planReplay, type ReplayPlan, type ReplayRequest } from "../../replay/plan-replay.ts";
+import {
+  planReplay,
+  type ReplayPlan,
+  type ReplayRequest,
+  type RunDigests,
+} from "../../replay/plan-replay.ts";
 import { HOLDER_MS_MAX, readHolder, writeHolder } from "../../replay/replay-holder.ts";
 import {
   cancelReplay,
@@ -33,7 +37,12 @@ import {
   requireReplay,
   uncancelReplay,
 } from "../../replay/replay-registry.ts";
-import { type ReplayOutcome, type ReplayProgress, runReplay } from "../../replay/run-replay.ts";
+import {
+  type ReplayOutcome,
+  type ReplayProgress,
+  recordsOfReplay,
+  runReplay,
+} from "../../replay/run-replay.ts";
 import { openAwsObjects } from "../open/aws-environment.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { openSink } from "../open/open-sink.ts";
@@ -43,6 +52,7 @@ import { configDigest } from "../runs/config-digest.ts";
 import { runEnvironment } from "../runs/record-run.ts";
 import { startRunRecorder } from "../runs/run-recorder.ts";
 import { openShadow } from "./open-shadow.ts";
+import { goneText, isProcessRunning, refuseReplay } from "./replay-refusals.ts";
 
 export interface ReplaysOptions {
   /** The URL of the ledger. */
@@ -95,8 +105,14 @@ export interface Replays extends AsyncDisposable {
   plan(request: ReplayRequest, signal?: AbortSignal): Promise<CheckedPlan>;
   /** Runs the request, or continues the run of the same request. */
   start(request: ReplayRequest, options?: StartReplay): Promise<ReplayStatus>;
+  /** Runs a plan that was made elsewhere, as a new run. */
+  startPlan(plan: ReplayPlan, options?: StartReplay): Promise<ReplayStatus>;
+  /** The records of a run, as they ended in its generation. */
+  records(run: string): AsyncIterable<ListedRecord>;
   /** Continues a run that was stopped or cancelled, or whose process died. */
   resume(run: string, options?: StartReplay): Promise<ReplayStatus>;
+  /** Of the code and the settings that a replay would have now. */
+  digests(): RunDigests;
   list(): Promise<readonly ReplayStatus[]>;
   show(run: string): Promise<ReplayStatus>;
   diff(run: string, samplesMax: number): Promise<readonly TableDifference[]>;
@@ -128,26 +144,46 @@ class LedgerReplays implements Replays {
     this.#ports = { ...systemPorts, ledger };
   }
 
-  async plan(request: ReplayRequest, signal = new AbortController().signal): Promise<CheckedPlan> {
+  async plan(request: ReplayRequest, signal?: AbortSignal): Promise<CheckedPlan> {
     if (request.into === "shadow") this.#openShadow("00000000", "").close();
-    const plan = await planReplay(this.#ports, this.#pipeline, request, this.#digests());
+    const plan = await planReplay(this.#ports, this.#pipeline, request, this.digests());
     const entry = await findReplay(this.#ledger, this.#scope, plan.run);
     const existing = entry === null ? null : await this.#status(entry);
-    const objects = await this.#objects();
-    const { gone, superseded, present } = await checkVersions(objects, plan.inputs, signal);
-    return { ...plan, inputs: present, existing, gone, superseded };
+    const { gone, superseded } = await this.#checked(plan.inputs, signal);
+    return { ...plan, existing, gone, superseded };
   }
 
   async start(request: ReplayRequest, options: StartReplay = {}): Promise<ReplayStatus> {
     const plan = await this.plan(request, options.signal);
     if (plan.existing !== null) return await this.resume(plan.run, options);
+    return await this.startPlan(plan, options);
+  }
+
+  async startPlan(plan: ReplayPlan, options: StartReplay = {}): Promise<ReplayStatus> {
     await this.#refuseRunning();
-    if (plan.gone.length > 0 && options.skipGone !== true) refuse(goneText(plan.gone)); // O2
-    if (plan.inputs.length === 0) refuse("every version of the window is gone; nothing to replay");
-    const missing = [...plan.gone, ...plan.superseded];
+    const { gone, superseded } = await this.#checked(plan.inputs, options.signal);
+    if (gone.length > 0 && options.skipGone !== true) refuseReplay(goneText(gone)); // O2
+    const missing = [...gone, ...superseded];
+    const absent = new Set(missing.map(({ key }) => key));
+    const inputs = plan.inputs.filter(({ key }) => !absent.has(key));
+    if (inputs.length === 0) refuseReplay("every version is gone; nothing to replay");
     const file = this.#options.file === undefined ? null : resolve(this.#options.file);
-    const entry = await registerReplay(this.#ports, this.#scope, plan, { missing, file });
+    const entry = await registerReplay(
+      this.#ports,
+      this.#scope,
+      { ...plan, inputs },
+      { missing, file },
+    );
     return await this.#run(entry, options);
+  }
+
+  async *records(run: string): AsyncGenerator<ListedRecord> {
+    const { generation } = await requireReplay(this.#ledger, this.#scope, run);
+    yield* recordsOfReplay(this.#ledger, { ...this.#scope, generation });
+  }
+
+  async #checked(inputs: ReplayPlan["inputs"], signal = new AbortController().signal) {
+    return await checkVersions(await this.#objects(), inputs, signal);
   }
 
   async resume(run: string, options: StartReplay = {}): Promise<ReplayStatus> {
@@ -179,7 +215,7 @@ class LedgerReplays implements Replays {
 
   async diff(run: string, samplesMax: number): Promise<readonly TableDifference[]> {
     return await this.#withShadow(run, async (shadow) => {
-      if ((await shadow.state()) === null) refuse(`the run ${run} has no shadow to compare`);
+      if ((await shadow.state()) === null) refuseReplay(`the run ${run} has no shadow to compare`);
       return await shadow.diff(samplesMax);
     });
   }
@@ -195,7 +231,7 @@ class LedgerReplays implements Replays {
   async drop(run: string): Promise<void> {
     const entry = await requireReplay(this.#ledger, this.#scope, run);
     if ((await this.#status(entry)).state === "running") {
-      refuse(`the run ${run} is running; cancel it first with tidegate replay cancel ${run}`);
+      refuseReplay(`the run ${run} is running; cancel it first with tidegate replay cancel ${run}`);
     }
     if (entry.request.into === "shadow") {
       await this.#withShadow(run, (shadow) => shadow.drop());
@@ -206,7 +242,7 @@ class LedgerReplays implements Replays {
   async cancel(run: string): Promise<void> {
     const entry = await requireReplay(this.#ledger, this.#scope, run);
     const { state } = await this.#status(entry);
-    if (state !== "running") refuse(`the run ${run} is ${state}, not running`);
+    if (state !== "running") refuseReplay(`the run ${run} is ${state}, not running`);
     await cancelReplay(this.#ports, this.#scope, entry);
   }
 
@@ -218,7 +254,8 @@ class LedgerReplays implements Replays {
     const { signal = new AbortController().signal, concurrency = null } = options;
     const inputs = await frozenInputs(this.#ledger, this.#scope, entry);
     await uncancelReplay(this.#ledger, this.#scope, entry);
-    const shadow = entry.request.into === "shadow" ? this.#shadowOf(entry) : null;
+    const shadow =
+      entry.request.into === "shadow" ? this.#openShadow(entry.shadow, entry.run) : null;
     await shadow?.open();
     const sink = shadow === null ? await this.#liveSink() : shadow.sink();
     await sink?.prepare();
@@ -271,7 +308,7 @@ class LedgerReplays implements Replays {
   }
 
   #record(entry: ReplayEntry, progress: { readonly done: number }) {
-    const { run, generation, request, digests, inputsDigest, cut } = entry;
+    const { run, generation, request, digests, inputsDigest, cut, file } = entry;
     return startRunRecorder(
       this.#ports,
       { ...this.#scope, generation },
@@ -280,7 +317,7 @@ class LedgerReplays implements Replays {
         kind: "replay",
         ...digests,
         environment: JSON.stringify(runEnvironment()),
-        parameters: JSON.stringify({ ...request, inputsDigest, cut: cut.committedAt }),
+        parameters: JSON.stringify({ ...request, inputsDigest, cut: cut.committedAt, file }),
       },
       () => ({ done: progress.done }),
     );
@@ -290,7 +327,7 @@ class LedgerReplays implements Replays {
     const holder = await readHolder(this.#ledger, this.#scope, entry);
     const outcome = holder?.outcome ?? null;
     const isShadow = entry.request.into === "shadow";
-    const shadow = isShadow ? this.#shadowOf(entry) : null;
+    const shadow = isShadow ? this.#openShadow(entry.shadow, entry.run) : null;
     const tables = shadow?.tables ?? new Map();
     const stored = await shadow?.state();
     await shadow?.close();
@@ -301,7 +338,7 @@ class LedgerReplays implements Replays {
       holder !== null &&
       outcome === null &&
       msBetween(holder.at, systemPorts.clock.now()) < HOLDER_MS_MAX &&
-      (holder.host !== hostname() || isRunning(holder.pid));
+      (holder.host !== hostname() || isProcessRunning(holder.pid));
     if (isAlive) return statusOf("running"); // O1
     if (await isCancelled(this.#ledger, this.#scope, entry)) return statusOf("cancelled");
     return statusOf(outcome?.how === "failed" ? "failed" : "stopped");
@@ -311,7 +348,7 @@ class LedgerReplays implements Replays {
   async #refuseRunning(): Promise<void> {
     for (const { state, entry } of await this.list()) {
       if (state !== "running") continue;
-      refuse(
+      refuseReplay(
         `the run ${entry.run} of ${this.#scope.pipeline} is running; wait for it, or cancel it ` +
           `with tidegate replay cancel ${entry.run}`,
       );
@@ -319,14 +356,14 @@ class LedgerReplays implements Replays {
   }
 
   #refuseOtherCode({ run, digests }: ReplayEntry): void {
-    if (digests.codeDigest === this.#digests().codeDigest) return;
-    refuse(
+    if (digests.codeDigest === this.digests().codeDigest) return;
+    refuseReplay(
       `the run ${run} began with other code, and would mix both; drop it with tidegate replay ` +
         `drop ${run}, and start a new one`,
     );
   }
 
-  #digests() {
+  digests(): RunDigests {
     const { file } = this.#options;
     const { concurrency: _, ...pipeline } = this.#pipeline;
     return {
@@ -343,10 +380,6 @@ class LedgerReplays implements Replays {
     return openSink(this.#pipeline, this.#ledger, parseStoreUrl(this.#options.ledger, "ledger"));
   }
 
-  #shadowOf({ shadow, run }: ReplayEntry): Shadow {
-    return this.#openShadow(shadow, run);
-  }
-
   #openShadow(id: string, run: string): Shadow {
     return openShadow(this.#pipeline, this.#ledger, this.#options.ledger, { id, run });
   }
@@ -354,39 +387,13 @@ class LedgerReplays implements Replays {
   async #withShadow<T>(run: string, work: (shadow: Shadow) => Promise<T>): Promise<T> {
     const entry = await requireReplay(this.#ledger, this.#scope, run);
     if (entry.request.into === "live") {
-      refuse(`the run ${run} wrote to the live tables; it has no shadow`);
+      refuseReplay(`the run ${run} wrote to the live tables; it has no shadow`);
     }
-    const shadow = this.#shadowOf(entry);
+    const shadow = this.#openShadow(entry.shadow, entry.run);
     try {
       return await work(shadow);
     } finally {
       await shadow.close();
     }
-  }
-}
-
-const GONE_SHOWN = 3;
-
-function goneText(gone: readonly GoneVersion[]): string {
-  const shown = gone.slice(0, GONE_SHOWN).map(({ uri, versionId, reason }) => {
-    return `${uri}${versionId === null ? "" : ` version ${versionId}`} ${reason}`;
-  });
-  const more = gone.length > GONE_SHOWN ? ` and ${gone.length - GONE_SHOWN} more` : "";
-  return (
-    `${gone.length} object versions of the window are gone: ${shown.join("; ")}${more}; ` +
-    "--skip-gone replays the others, and keeps the live rows of these"
-  );
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_REPLAY_REFUSED", message);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { readonly code?: string }).code === "EPERM"; // Alive, and another user's.
   }
 }

@@ -10,6 +10,7 @@ import type { TableContent } from "../../ports/shadow.ts";
 import type { SinkStore } from "../../ports/sink.ts";
 import type { TableColumn } from "./column.ts";
 import type { Dialect } from "./dialect.ts";
+import { readableNumber } from "./shadow-statements.ts";
 import type { TableShape } from "./shape.ts";
 import { listColumns } from "./statements.ts";
 
@@ -25,7 +26,7 @@ export async function tableContent(
   const { columns, keyColumns, target } = shadow;
   const keys = listColumns(keyColumns);
   const shown = columns.map((column, at) => `${shownBy(dialect, column)} AS v${at}`);
-  const cursor = keyColumns.map(({ quoted }, at) => `${quoted} AS k${at}`);
+  const cursor = keyColumns.map(({ quoted }, at) => `${readableNumber(dialect, quoted)} AS k${at}`);
   let sum = 0n;
   let rows = 0;
   let after: readonly SinkValue[] | null = null;

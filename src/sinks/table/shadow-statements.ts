@@ -167,6 +167,14 @@ function differences(pair: ShadowPair): string {
       LEFT JOIN ranked AS x ON ${sameKeys("x", "k", keys)} AND x._tg_rank = 1)`;
 }
 
+/** SQLite: a number that JavaScript would round is read as text. */
+export function readableNumber({ name }: Dialect, value: string): string {
+  if (name === "postgres") return value;
+  const limit = Number.MAX_SAFE_INTEGER;
+  return `CASE WHEN typeof(${value}) = 'integer' AND ${value} NOT BETWEEN -${limit} AND ${limit}
+    THEN CAST(${value} AS text) ELSE ${value} END`;
+}
+
 /** Counts of differences by kind. */
 export function differenceCounts(pair: ShadowPair): string {
   return `${differences(pair)} SELECT kind, count(*) AS n FROM found WHERE kind IS NOT NULL
@@ -175,8 +183,15 @@ export function differenceCounts(pair: ShadowPair): string {
 
 /** Differences, sorted by key: the keys, then l0, l1, … and r0, r1, …. */
 export function differenceSamples(pair: ShadowPair, limit: number): string {
-  return `${differences(pair)} SELECT * FROM found WHERE kind IS NOT NULL
-    ORDER BY ${listColumns(pair.live.keyColumns)} LIMIT ${limit}`;
+  const { dialect, live } = pair;
+  const keys = live.keyColumns.map(
+    ({ quoted }) => `${readableNumber(dialect, quoted)} AS ${quoted}`,
+  );
+  const values = live.valueColumns.flatMap((_, at) =>
+    [`l${at}`, `r${at}`].map((name) => `${readableNumber(dialect, name)} AS ${name}`),
+  );
+  return `${differences(pair)} SELECT ${[...keys, ...values, "kind"].join(", ")} FROM found
+    WHERE kind IS NOT NULL ORDER BY ${listColumns(live.keyColumns)} LIMIT ${limit}`;
 }
 
 /** How many objects of the shadow do not apply. */

@@ -217,7 +217,7 @@ function promotionWrites(
     once: true,
     long: true,
   });
-  const lock = plain(`LOCK TABLE ${WRITERS_TABLE} IN EXCLUSIVE MODE`);
+  const lock = plain(`LOCK TABLE ${WRITERS_TABLE} IN SHARE ROW EXCLUSIVE MODE`);
   return [
     ...(dialect.name === "postgres" ? [lock] : []), // J3
     {

@@ -1,0 +1,52 @@
+// tidegate reproduce: runs the inputs of a manifest again and compares the results.
+//   E1. The exit code is 0 if every record has the same result, else 1.
+
+import { readFileSync } from "node:fs";
+import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
+import { interruption } from "../stop-signals.ts";
+import { replayLocation } from "./replay.ts";
+
+export const reproduce = command({
+  name: "reproduce",
+  summary: "Run a manifest again into a shadow, and compare the results record by record.",
+  argument: { name: "MANIFEST", doc: "A run_manifest.json of replay or runs manifest." },
+  flags: {
+    pipeline: text("FILE", null, "Pipeline file (default: the file that the manifest names)."),
+    ...replayLocation,
+    json: toggle("Print JSON lines."),
+  },
+  async run({ argument: path = "", flags, out }) {
+    const [{ openReplaySession }, { parseRunManifest, reproduceManifest }] = await Promise.all([
+      import("../reports/replay-session.ts"),
+      import("../../run/replay/reproduce.ts"),
+    ]);
+    const manifest = parseRunManifest(textOf(path), path);
+    const { file: recorded } = manifest.parameters;
+    const file = flags.pipeline ?? (typeof recorded === "string" ? recorded : undefined);
+    if (file === undefined) {
+      throw new UsageError(`${path} names no pipeline file; name it with --pipeline FILE`);
+    }
+    const session = await openReplaySession(flags, file);
+    await using replays = session.replays;
+    const signal = interruption();
+    const result = await reproduceManifest(replays, session.pipeline, manifest, { signal });
+    const { records, differing, first, digests } = result;
+    if (flags.json) out.line(JSON.stringify(result));
+    else if (differing === 0) out.line(`identical: ${records} records have the same results`);
+    else {
+      out.line(`different: ${differing} of ${records} records have other results`);
+      out.line(`  first: ${first?.uri} was ${first?.expected}, is ${first?.actual}`);
+      const digest = digests.length === 0 ? "code and configuration are the same" : null;
+      out.line(`  ${digest ?? `other digest: ${digests.join(", ")}`}`);
+    }
+    return differing === 0 ? EXIT_OK : EXIT_FAILED; // E1
+  },
+});
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    throw new UsageError(`${path} cannot be read; name a run_manifest.json`);
+  }
+}

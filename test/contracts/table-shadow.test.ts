@@ -1,0 +1,174 @@
+// Shadows of the table sink on SQLite and PostgreSQL: the same content hashes, the same
+// differences, and promotions that race with live writes.
+
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { TableSinkSpec, TablesSpec } from "../../src/core/table-spec.ts";
+import { epochMs } from "../../src/core/units.ts";
+import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
+import type { Effect, IdempotentSink } from "../../src/ports/sink.ts";
+import { createIdempotentTableSink, openTableShadow } from "../../src/sinks/table/index.ts";
+import { usePostgres } from "../support/stores/database-servers.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder("table-shadow");
+const { available, freshUrl } = await usePostgres();
+const SIGNAL = new AbortController().signal;
+
+const TYPES: TablesSpec = {
+  item: {
+    columns: {
+      id: "text",
+      at: "timestamp",
+      day: "date",
+      whole: "integer",
+      big: "bigint",
+      exact: "decimal(12,4)",
+      real: "real",
+      yes: "boolean",
+      doc: "json",
+      raw: "bytes",
+      ref: "uuid",
+    },
+    key: ["id", "whole"],
+  },
+};
+
+function rowOf(id: string, n: number) {
+  return {
+    id,
+    at: new Date(Date.UTC(2026, 10, 17, 8, 0, 0, n)),
+    day: "2026-11-17",
+    whole: n,
+    big: 2n ** 60n + BigInt(n),
+    exact: `${n}.50`,
+    real: n / 3,
+    yes: n % 2 === 0,
+    doc: { b: n, a: [1, "ü"] },
+    raw: new Uint8Array([n, 255]),
+    ref: "0190a0a0-0000-7000-8000-00000000000a",
+  };
+}
+
+function apply(
+  sink: IdempotentSink,
+  object: string,
+  version: number,
+  rows: readonly object[],
+  table = "item",
+): Promise<void> {
+  const effects = rows.map((row) => ({ kind: "upsert", table, row }) as Effect);
+  const sequencer = version.toString(16).padStart(4, "0");
+  const origin = {
+    key: asRecordKey(`k1:${version.toString(16).padStart(13, "0")}${object}`),
+    object: { bucket: "files", key: object, sequencer, removed: false },
+    eventTime: epochMs(1_000 + version),
+    fence: fenceOf(10_000 + version),
+  };
+  return sink.apply(effects, origin, SIGNAL);
+}
+
+async function open(database: string, tables: TablesSpec, id = "0000000a") {
+  const spec: TableSinkSpec = { kind: "tables", tables, database, onReplaced: "delete" };
+  const live = createIdempotentTableSink(spec);
+  await live.prepare();
+  const shadow = openTableShadow(spec, null, { id, run: "run" });
+  await shadow.open();
+  const sink = shadow.sink() as IdempotentSink;
+  await sink.prepare();
+  const close = () => Promise.all([live.close(), sink.close(), shadow.close()]);
+  return { live, shadow, sink, close };
+}
+
+const DATABASES = [
+  { name: "SQLite", isThere: true, url: async () => join(folder, `${Math.random()}.db`) },
+  { name: "PostgreSQL", isThere: available, url: freshUrl },
+];
+
+/** One for all databases. */
+const HASHES = new Set<string>();
+
+describe.each(DATABASES.filter(({ isThere }) => isThere))("$name", ({ url }) => {
+  test("content hashes depend on the rows, and not on the database", async () => {
+    const { shadow, sink, close } = await open(await url(), TYPES);
+    for (const object of ["b", "a"]) {
+      await apply(sink, object, 1, [rowOf(object, 1), rowOf(object, 2)]);
+    }
+    const [content] = await shadow.contents();
+    expect(content?.rows).toBe(4);
+    HASHES.add(content?.contentHash ?? "");
+    expect(HASHES.size).toBe(1);
+    await apply(sink, "b", 2, [rowOf("b", 1)]);
+    expect((await shadow.contents())[0]?.contentHash).not.toBe(content?.contentHash);
+    await close();
+  });
+
+  test("a difference compares all types, and a promotion leaves none", async () => {
+    const { live, shadow, sink, close } = await open(await url(), TYPES);
+    await apply(live, "a", 1, [rowOf("a", 1), rowOf("a", 2)]);
+    await apply(live, "b", 1, [rowOf("b", 1)]);
+    await apply(sink, "a", 1, [rowOf("a", 1), rowOf("a", 3)]);
+    await apply(sink, "b", 1, [{ ...rowOf("b", 1), doc: { other: true } }]);
+    await shadow.seal();
+    const [before] = await shadow.diff(10);
+    expect(before).toMatchObject({ added: 1, removed: 1, changed: 1, keptObjects: 0 });
+    expect(before?.samples.map(({ kind }) => kind).sort()).toEqual(["added", "changed", "removed"]);
+    expect(await shadow.promote()).toEqual({ appliedObjects: 2, keptObjects: 0 });
+    expect((await shadow.diff(10))[0]).toMatchObject({ added: 0, removed: 0, changed: 0 });
+    await shadow.drop();
+    await shadow.drop();
+    expect(await shadow.state()).toBeNull();
+    await close();
+  });
+
+  test("live writes that race with a promotion are not lost", async () => {
+    const tables: TablesSpec = { item: { columns: { id: "text", n: "integer" }, key: ["id"] } };
+    const database = await url();
+    const { live, shadow, sink, close } = await open(database, tables, "0000000b");
+    const objects = Array.from({ length: 6 }, (_, at) => `o${at}`);
+    // All objects share one key, so that every write is an election as well.
+    const rows = (object: string, n: number) => [
+      { id: object, n },
+      { id: "shared", n },
+    ];
+    for (const object of objects) await apply(live, object, 1, rows(object, 1));
+    for (const object of objects) await apply(sink, object, 1, rows(object, 2));
+    await shadow.seal();
+    const racing = objects.filter((_, at) => at % 2 === 0);
+    const writeAll = async () => {
+      for (const [at, object] of racing.entries()) {
+        await apply(live, object, 5 + at, rows(object, 100 + at));
+      }
+    };
+    const [promotion] = await Promise.all([shadow.promote(), writeAll()]);
+    expect(promotion.appliedObjects + promotion.keptObjects).toBe(objects.length);
+    const spec: TableSinkSpec = { kind: "tables", tables, database, onReplaced: "delete" };
+    const check = openTableShadow(spec, null, { id: "0000000c", run: "check" });
+    await check.open();
+    const wanted = check.sink() as IdempotentSink;
+    await wanted.prepare();
+    for (const [at, object] of objects.entries()) {
+      const isRacing = at % 2 === 0;
+      const n = isRacing ? 100 + at / 2 : 2;
+      await apply(wanted, object, isRacing ? 5 + at / 2 : 1, rows(object, n));
+    }
+    await check.seal();
+    expect((await check.diff(10))[0]).toMatchObject({ added: 0, removed: 0, changed: 0 });
+    await Promise.all([wanted.close(), check.close(), close()]);
+  });
+
+  test("an existing table has a shadow of the columns that the pipeline writes", async () => {
+    const database = await url();
+    const made: TablesSpec = { plain: { columns: { id: "text", n: "integer" }, key: ["id"] } };
+    const { close } = await open(database, made, "0000000d");
+    const existing: TablesSpec = { plain: { existing: true, key: ["id"], columns: ["id", "n"] } };
+    const { live, shadow, sink, close: closeBoth } = await open(database, existing, "0000000e");
+    await apply(live, "a", 1, [{ id: "a", n: 1 }], "plain");
+    await apply(sink, "a", 1, [{ id: "a", n: 2 }], "plain");
+    await shadow.seal();
+    expect((await shadow.diff(1))[0]).toMatchObject({ changed: 1 });
+    await shadow.promote();
+    expect((await shadow.diff(1))[0]).toMatchObject({ changed: 0 });
+    await Promise.all([close(), closeBoth()]);
+  });
+});

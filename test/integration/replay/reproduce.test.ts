@@ -1,0 +1,83 @@
+// The guide "reprocess a day", command by command, then the manifest of the run is reproduced.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { endOf, startCommand } from "../../support/command-process.ts";
+import { startReplayWorld } from "../../support/replay-world.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder("reproduce");
+const guide = join(import.meta.dirname, "../../../docs/guides/reprocess-a-day.md");
+
+const source = (factor: number) => `import { pipeline, tables } from "tidegate";
+export default pipeline({
+  name: "orders",
+  source: { bucket: "orders", prefix: "in/" },
+  format: "csv",
+  sink: tables({ orders: { columns: { id: "text", amount: "integer" }, key: ["id"] } }),
+  async handler(file, { upsert }) {
+    for await (const { id, amount } of file.rows()) {
+      upsert("orders", { id, amount: Number(amount) * ${factor} });
+    }
+  },
+});
+`;
+
+test("the commands of the guide repair a day, and its manifest can be reproduced", async () => {
+  await using world = await startReplayWorld(folder, "data");
+  await world.put("in/a ü.csv", { a1: 1 });
+  await world.put("in/b.csv", { b1: 2 });
+  const file = join(folder, "pipeline.ts");
+  writeFileSync(file, source(1));
+  const to = new Date().toISOString();
+  let run = "";
+  const cli = async (...words: string[]) => {
+    const more = words.includes("--from") ? ["--manifest-dir", join(folder, "manifests")] : [];
+    const given = [...words, "--data", join(folder, "data"), ...more];
+    const { code, out, err } = await endOf(startCommand(given, { cwd: folder }));
+    return { code, err, lines: out.split("\n").filter((line) => line !== "") };
+  };
+  const blocks = [...readFileSync(guide, "utf8").matchAll(/```sh\n([\s\S]*?)```/g)];
+  const commands = blocks.flatMap(([, block = ""]) => block.trim().split("\n"));
+  expect(commands).toHaveLength(6);
+  for (const line of commands) {
+    if (line.startsWith("tidegate replay promote")) {
+      const [ready] = (await cli("replay", "show", run)).lines;
+      expect(ready).toContain("ready");
+    }
+    const words = line.split(" ").slice(1);
+    const changed = words.map((word) =>
+      word === "RUN"
+        ? run
+        : word === "2026-11-17"
+          ? "2020-01-01"
+          : word === "2026-11-18"
+            ? to
+            : word,
+    );
+    const ended = await cli(...changed);
+    expect([line, ended.code, ended.err.includes("TG_")]).toEqual([line, 0, false]);
+    run ||= /^[0-9a-f-]{36}/.exec(ended.lines[0] ?? "")?.[0] ?? "";
+    if (line.includes("diff")) {
+      expect(ended.lines[0]).toBe("orders: 0 added, 0 removed, 2 changed");
+    }
+  }
+  expect(world.rows()).toEqual(["a1=1", "b1=2"]);
+
+  const manifest = join(folder, "manifests", run, "run_manifest.json");
+  const same = await cli("reproduce", manifest);
+  expect([same.code, same.lines]).toEqual([0, ["identical: 2 records have the same results"]]);
+  writeFileSync(file, source(3));
+  const other = await cli("reproduce", manifest);
+  expect(other.code).toBe(1);
+  expect(other.lines.join("\n")).toMatch(
+    /^different: 2 of 2 .*\n {2}first: s3:.*\n {2}other digest: code$/,
+  );
+  const edited = join(folder, "edited.json");
+  writeFileSync(edited, readFileSync(manifest, "utf8").replace('"orders"', '"others"'));
+  const refused = await cli("reproduce", edited);
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain("was changed after it was written: its digest does not match");
+  expect((await cli("replay", "show", "none")).err).toContain('unknown run "none"');
+}, 120_000);
