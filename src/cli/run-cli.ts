@@ -12,6 +12,7 @@ import {
   type ExitCode,
   UsageError,
 } from "./command.ts";
+import { backfillCommand } from "./commands/backfill.ts";
 import { compact } from "./commands/compact.ts";
 import { comply } from "./commands/comply.ts";
 import { contractDiff, contractShow } from "./commands/contract.ts";
@@ -51,6 +52,7 @@ export const COMMANDS: readonly Command[] = [
   run,
   task,
   dispatch,
+  backfillCommand,
   why,
   runsList,
   runsManifest,

@@ -130,6 +130,8 @@ type Event =
       readonly change: "put" | "removed";
       readonly value: string;
     }
+  /** A backfill listed an object; `of` is the change that put it, if a notification reports it. */
+  | { readonly kind: "listed"; readonly name: string; readonly of: string | null }
   /** The circuit breaker of a consumer opened, or closed again. */
   | { readonly kind: "breaker"; readonly open: boolean }
   /** A check found that all jobs of a batch are done. */

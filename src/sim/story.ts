@@ -105,6 +105,7 @@ type OtherKind =
   | "expired"
   | "watermark"
   | "object"
+  | "listed"
   | "breaker"
   | "batch-complete"
   | "process";
@@ -133,6 +134,8 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
       return `stores watermark ${timeOf(event.stored).trim()}`;
     case "object":
       return `${event.change === "put" ? "puts" : "removes"} ${event.object} (${changeOf(event)})`;
+    case "listed":
+      return `lists ${event.name}`;
     case "breaker":
       return event.open ? "stops receiving: its breaker opens" : "receives again";
     case "batch-complete":

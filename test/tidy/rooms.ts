@@ -48,6 +48,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // Documents about runs: pure renderings of recorded facts.
   lineage: { imports: ["core"], packages: [] },
   ingest: { imports: [...RECORDS, "ingest/policy"], packages: [] },
+  // The past through the stages of ingest.
+  replay: { imports: [...RECORDS, ...INGEST], packages: [] },
   produce: { imports: RECORDS, packages: [] },
   // Plans, policies and Terraform texts, pure; `run` reads and writes files and asks AWS.
   infra: { imports: SEAMS, packages: [] },
@@ -117,6 +119,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...BROKER,
       ...INGEST,
       "produce",
+      "replay",
       ...EMBEDDED_STORES,
       "sinks/function",
       "sinks/objects",

@@ -128,18 +128,17 @@ function createStages(
   const receiptIsEnough = trustsReceipt(pipeline, sink);
   const { leaseMs = () => pipeline.visibilityMs } = options;
   const decode = createDecoder(ports.callLimit ?? null, pipeline);
-  const mask = createMask(pipeline.mask);
-  const masked = createRecordMask(mask);
+  const { mask, masked } = masksOf(pipeline);
   const watermark = options.watermark ?? createWatermarkTracker(ports, options);
   const inputOf = createInputs(
     { mask, masked },
     {
       queue: queue.name,
       runId,
-      placeOf: ({ eventTime, object, partition = "" }) => ({
-        partition,
-        lane: object?.listed === true ? LISTED_LANE : watermark.decide(eventTime),
-      }),
+      placeOf: ({ eventTime, object, partition = "" }) =>
+        object?.listed === true
+          ? { partition, lane: LISTED_LANE }
+          : { partition, lane: watermark.decide(eventTime) },
     },
   );
   const late = createLateStage(
@@ -179,6 +178,11 @@ function createStages(
     commit: createCommitStage({ ...ports, deadlines, masked }, { ...options, queue: queue.name }),
     fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
+}
+
+function masksOf(pipeline: Pipeline) {
+  const mask = createMask(pipeline.mask);
+  return { mask, masked: createRecordMask(mask) };
 }
 
 /** What a listing finds is old by nature, not late. */
