@@ -12,6 +12,7 @@ import {
   type ExitCode,
   UsageError,
 } from "./command.ts";
+import { backfillCommand } from "./commands/backfill.ts";
 import { backup, restore } from "./commands/backup.ts";
 import { compact } from "./commands/compact.ts";
 import { comply } from "./commands/comply.ts";
@@ -44,8 +45,8 @@ import {
   replayPromote,
   replayShow,
 } from "./commands/replay.ts";
-import { retry } from "./commands/retry.ts";
 import { reproduce } from "./commands/reproduce.ts";
+import { retry } from "./commands/retry.ts";
 import { run } from "./commands/run.ts";
 import { sim } from "./commands/sim.ts";
 import { task } from "./commands/task.ts";
@@ -67,6 +68,7 @@ export const COMMANDS: readonly Command[] = [
   task,
   dispatch,
   consoleCommand,
+  backfillCommand,
   why,
   runsList,
   runsManifest,

@@ -1,8 +1,9 @@
 // Object order: where an event belongs among the events of its object, and what its commit leaves.
-// Events of S3 have a sequencer. A state that a listing found has none, and neither source knows the
-// other's record key: they meet here, in the object's row, which every commit compares and writes.
-//   O1. A state that was applied last is not applied again by the other source: neither a listed one
-//       after its event, nor an event after its listing.
+// Events of S3 have a sequencer. A state that a listing found has none, and neither source knows
+// the other's record key: they meet here, in the object's row, which every commit compares and
+// writes.
+//   O1. A state that was applied last is not applied again by the other source: neither a listed
+//       one after its event, nor an event after its listing.
 //   O2. The place of a listed write is a lower bound (Q3 of sequencer.ts): an event with a greater
 //       sequencer may be older. Whether it is newer only the bucket knows. So it is applied only if
 //       it was the bucket's current state after its claim, and its object's row has not changed
@@ -22,7 +23,7 @@ export type ObjectOrder =
   | { readonly kind: "unordered" }
   | { readonly kind: "older"; readonly appliedSequencer: string }
   | { readonly kind: "same" | "newer" }
-  /** The other source applied this state (O1); `object` is what the row becomes, null if the same. */
+  /** The other source applied this state (O1); `object` is the new row, null if it stays. */
   | {
       readonly kind: "applied";
       readonly appliedSequencer: string;

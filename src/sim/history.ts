@@ -138,6 +138,8 @@ type Event =
       readonly name: string;
       readonly where: "a dead letter" | "the late queue" | "the ledger" | "a log";
     }
+  /** A backfill listed an object; `of` is the change that put it, if a notification reports it. */
+  | { readonly kind: "listed"; readonly name: string; readonly of: string | null }
   /** The circuit breaker of a consumer opened, or closed again. */
   | { readonly kind: "breaker"; readonly open: boolean }
   /** The ledger says from here on that the pipeline is paused, or no longer. */

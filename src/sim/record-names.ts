@@ -1,6 +1,7 @@
 // Record names: maps long keys and bodies back to the workload's name of a record.
 
 import { envelopeKey } from "../core/events/envelope.ts";
+import type { ObjectEvent } from "../core/events/object-event.ts";
 import { ownIdentity } from "../core/events/own-message.ts";
 import { withheldIdentity } from "../ingest/dead-letters/withheld-body.ts";
 import { recordKey } from "../ledger/record-key.ts";
@@ -52,6 +53,11 @@ export function createRecordNames(pipeline: string, generation: number): RecordN
     ofOutboxKey: (key) => byIdentity.get(key) ?? key,
     ofBody: (body) => byBody.get(body) ?? withheldName(body) ?? namesIn(body),
   };
+}
+
+/** The name of a record that a backfill makes of a listed object. */
+export function listedName({ key, version_id, etag, event_time }: ObjectEvent): string {
+  return `listed ${key} ${version_id ?? etag} ${event_time}`;
 }
 
 export function identityOf(name: string): string {

@@ -108,6 +108,7 @@ type OtherKind =
   | "expired"
   | "watermark"
   | "object"
+  | "listed"
   | "breaker"
   | "batch-complete"
   | "paused"
@@ -140,6 +141,8 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
       return `stores watermark ${timeOf(event.stored).trim()}`;
     case "object":
       return `${event.change === "put" ? "puts" : "removes"} ${event.object} (${changeOf(event)})`;
+    case "listed":
+      return `lists ${event.name}`;
     case "breaker":
       return event.open ? "stops receiving: its breaker opens" : "receives again";
     case "batch-complete":

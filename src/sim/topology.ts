@@ -53,6 +53,10 @@ export interface Topology {
   readonly allowedLatenessMs: number;
   /** Fraction of the records whose event time is older than their arrival. */
   readonly lateEvents: number;
+  /** Backfills beside the workload. Default: none. */
+  readonly backfills?: number;
+  /** Fraction of the changes whose notification is delayed. Default: none. */
+  readonly delayed?: number;
   readonly events: number;
   readonly bursts: number;
   readonly burstMs: number;

@@ -7,6 +7,7 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { Clock } from "../ports/clock.ts";
 import { createProducer } from "../produce/producer.ts";
 import { createRelay } from "../produce/relay.ts";
+import { runBackfill } from "../replay/backfill.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { createMemoryOutbox } from "../stores/memory/outbox.ts";
@@ -40,6 +41,7 @@ export interface WorldParts {
   readonly createLedger: typeof createMemoryLedger;
   readonly createOutbox: typeof createMemoryOutbox;
   readonly createBrokerStore: typeof createMemoryBrokerStore;
+  readonly runBackfill: typeof runBackfill;
 }
 
 export const PRODUCTION_PARTS: WorldParts = {
@@ -51,4 +53,5 @@ export const PRODUCTION_PARTS: WorldParts = {
   createLedger: createMemoryLedger,
   createOutbox: createMemoryOutbox,
   createBrokerStore: createMemoryBrokerStore,
+  runBackfill,
 };

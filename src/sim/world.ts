@@ -12,6 +12,7 @@ import { hashText } from "./faults/named-random.ts";
 import { overlap } from "./faults/overlap.ts";
 import { scheduleTimeline, type WorldHosts } from "./faults/timeline.ts";
 import type { HistoryEvent, WaitingMessage, WorldFacts } from "./history.ts";
+import { Backfiller } from "./hosts/backfiller.ts";
 import { askForCompleteness } from "./hosts/completeness.ts";
 import { ConsumerHost } from "./hosts/consumer-host.ts";
 import { Operator } from "./hosts/operator.ts";
@@ -105,6 +106,7 @@ class RunningWorld implements World {
     readonly parts: WorldParts;
   };
   readonly #notifier: Notifier;
+  readonly #backfiller: Backfiller;
   readonly #plans = new Map<string, HandlerPlan>();
   readonly #lateMs = new Map<string, number>();
   /** Reads the late queue, with the same pipeline, once the faults have stopped. */
@@ -122,7 +124,7 @@ class RunningWorld implements World {
     const { topology, seed, parts, items } = options;
     this.services = services;
     this.#options = options;
-    this.#notifier = new Notifier(services, topology);
+    this.#notifier = new Notifier(services, { seed, ...topology });
     const common = { seed, topology, parts };
     const planOf = (name: string) => this.#planOf(name);
     const lateMsOf = (name: string) => this.#lateMs.get(name) ?? 0;
@@ -133,6 +135,7 @@ class RunningWorld implements World {
       lateMsOf,
       source: "lateQueue",
     } as const;
+    this.#backfiller = new Backfiller(services, { ...common, planOf });
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
     this.hosts = {
       consumers: named("consumer", topology.consumers).map(
@@ -201,6 +204,7 @@ class RunningWorld implements World {
       busyAtMs: (name) => busyAtMs(seed, name, { topology, spanMs }),
     });
     this.#schedule(items);
+    this.#scheduleBackfills(spanMs);
     askForCompleteness(services, this.#pipelineOfNoProcess());
     for (const consumer of hosts.consumers) consumer.start();
     if (this.#hasProducers) for (const each of this.#senders) each.start();
@@ -239,6 +243,13 @@ class RunningWorld implements World {
     for (const item of items) {
       const at = Math.max(scheduler.now, START_AT + item.atMs);
       scheduler.at(at, hashText(item.name), () => this.#accept(item));
+    }
+  }
+
+  #scheduleBackfills(spanMs: number): void {
+    const { backfills = 0 } = this.#options.topology;
+    for (let nth = 1; nth <= backfills; nth += 1) {
+      this.at((spanMs * nth) / backfills, () => this.#backfiller.start());
     }
   }
 
@@ -315,6 +326,7 @@ class RunningWorld implements World {
     if (this.hosts.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
     if ((this.hosts.poller?.unconfirmed ?? 0) > 0) return false;
     if (this.#notifier.unsent > 0 || this.hosts.operator.busy) return false;
+    if (this.#backfiller.busy) return false;
     if (this.hosts.releaser.busy || (await this.#held()).length > 0) return false;
     if (this.#lateConsumer !== null && !(await this.#isEmpty(lateQueue.name))) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;

@@ -133,6 +133,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...BROKER,
       ...INGEST,
       "produce",
+      "replay",
       ...EMBEDDED_STORES,
       "sinks/function",
       "sinks/objects",

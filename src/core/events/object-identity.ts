@@ -78,7 +78,7 @@ function stateOf(parts: ObjectIdentityParts): KeyPart[] {
   }
 }
 
-/** The start of the name of a state that has a version; S3 never gives one version to two writes. */
+/** Starts the name of a state that has a version; S3 never gives one version to two writes. */
 const VERSION = "v:";
 export const REMOVED_STATE = "removed";
 

@@ -132,8 +132,7 @@ function createStages(
   const receiptIsEnough = trustsReceipt(pipeline, sink);
   const { leaseMs = () => pipeline.visibilityMs } = options;
   const decode = createDecoder(ports.callLimit ?? null, pipeline);
-  const mask = createMask(pipeline.mask);
-  const masked = createRecordMask(mask);
+  const { mask, masked } = masksOf(pipeline);
   const watermark = options.watermark ?? createWatermarkTracker(ports, options);
   const inputOf = createInputs(
     { mask, masked },
@@ -185,6 +184,11 @@ function createStages(
     commit: createCommitStage({ ...ports, deadlines, masked }, { ...options, queue: queue.name }),
     fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
+}
+
+function masksOf(pipeline: Pipeline) {
+  const mask = createMask(pipeline.mask);
+  return { mask, masked: createRecordMask(mask) };
 }
 
 /** What a listing finds is old by nature, not late. */

@@ -1,5 +1,5 @@
-// Confirm: asks the bucket whether the state of a record is the current one, for records whose order
-// only the bucket knows (O2 of ledger/object-order.ts).
+// Confirm: asks the bucket whether the state of a record is the current one, for records whose
+// order only the bucket knows (O2 of ledger/object-order.ts).
 //   F1. The bucket is asked after the claim, never before: then the state that the ledger had
 //       applied by the time of the claim is not newer than the answer.
 //   F2. An answer names the row that the claim saw. The ledger rejects it for any other.

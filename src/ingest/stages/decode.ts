@@ -189,7 +189,7 @@ function objectRecord(
   const plain = redriven === null ? decoded : withoutSet(decoded);
   const event = traceId === null ? plain : { ...plain, trace_id: traceId };
   const { bucket, key, sequencer } = event;
-  // A redrive adds rows to a version that was applied before: there is no order to find.
+  // A redrive adds rows to a version that was applied before: nothing is to be ordered.
   const object = redriven === null ? objectRefOf(event) : { bucket, key, sequencer };
   const identity = redriven === null ? event.event_key : redriveIdentity(redriven);
   return {

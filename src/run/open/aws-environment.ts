@@ -6,6 +6,7 @@
 //   A3. Queues and objects may be on different servers (E1 of service-endpoint.ts).
 
 import { TidegateError } from "../../core/errors.ts";
+import type { ObjectLister } from "../../ports/object-lister.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import { openLater } from "../late/late-queue.ts";
@@ -79,6 +80,17 @@ export async function openAwsObjects(
   return createS3ObjectSource({
     client: new S3Client({ ...client, forcePathStyle: "endpoint" in client }),
   });
+}
+
+/** Opens the listings of buckets. */
+export async function openAwsLister(
+  options: Pick<AwsEnvironmentOptions, "endpoint" | "region">,
+): Promise<{ readonly lister: ObjectLister; close(): void }> {
+  const { S3Client } = await loadSdk();
+  const { createS3ObjectLister } = await import("../../aws/s3/s3-object-lister.ts");
+  const given = clientOptions("S3", options);
+  const client = new S3Client({ ...given, forcePathStyle: "endpoint" in given });
+  return { lister: createS3ObjectLister({ client }), close: () => client.destroy() };
 }
 
 /** The late queue; null without one, or while it does not exist. */

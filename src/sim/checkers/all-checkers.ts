@@ -13,6 +13,7 @@ import { heldNotLost } from "./held-not-lost.ts";
 import { inputNamesEvent } from "./input-names-event.ts";
 import { laneDecidedOnce } from "./lane-decided-once.ts";
 import { lastWriterWins } from "./last-writer-wins.ts";
+import { listedOrLive } from "./listed-or-live.ts";
 import { liveness } from "./liveness.ts";
 import { locksStayLocal } from "./locks-stay-local.ts";
 import { noEffectUnderOlderFence } from "./no-effect-under-older-fence.ts";
@@ -34,6 +35,7 @@ export const CHECKERS: readonly Checker[] = [
   fifoOrder,
   dedupWindow,
   lastWriterWins,
+  listedOrLive,
   dossierForEveryDeadLetter,
   attemptsCounted,
   outageNotCounted,

@@ -174,7 +174,7 @@ function inject({ id, kind, dice }: DueFault, { services, hosts }: FaultyWorld):
       OPERATIONS[kind](hosts);
       return;
     case "object-overwritten":
-      bucket.overwrite(objectOf(dice, id, hosts));
+      bucket.overwrite(objectOf(dice, id, hosts), scheduler.now);
       return;
     case "object-deleted":
       bucket.destroy(objectOf(dice, id, hosts));

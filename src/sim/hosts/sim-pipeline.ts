@@ -13,7 +13,7 @@ import type { GovernAnswer } from "../../ingest/spec/govern.ts";
 import { GovernanceError, PermanentError } from "../../ingest/spec/handler-errors.ts";
 import type { HandlerContext } from "../../ingest/spec/pipeline-spec.ts";
 import { BUCKET } from "../ports/sim-bucket.ts";
-import { PIPELINE_NAME } from "../record-names.ts";
+import { listedName, PIPELINE_NAME } from "../record-names.ts";
 import type { HandlerTools } from "../world-parts.ts";
 
 export function createSimPipeline(tools: HandlerTools): Pipeline {
@@ -98,7 +98,7 @@ function noteOf(payload: object | undefined): string | null {
 
 /** The name by which the world plans a record. */
 function nameOf(event: HandlerEvent): string {
-  if ("object" in event) return event.object.request_id ?? "";
+  if ("object" in event) return event.object.request_id ?? listedName(event.object);
   return "envelope" in event ? event.envelope.dedupe_key : nameInBody(event.body as OwnBody);
 }
 

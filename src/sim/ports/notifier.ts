@@ -3,7 +3,7 @@
 // changes, which share one delivery and are decided separately.
 
 import { durationMs } from "../../core/units.ts";
-import { hashText } from "../faults/named-random.ts";
+import { createNamedDice, hashText, type NamedDice } from "../faults/named-random.ts";
 import { SimProcess } from "../hosts/process.ts";
 import type { WorldServices } from "../services.ts";
 import type { WorkloadItem } from "../workload.ts";
@@ -12,6 +12,15 @@ const NAME = "s3";
 const RETRY_MS = durationMs(1_000);
 /** How long a change waits for others that share its message. */
 const BATCH_MS = 500;
+/** The longest delay of a notification, which S3 does not bound. */
+const DELAY_MS_MAX = 3_600_000;
+
+export interface NotifierOptions {
+  readonly seed: number;
+  readonly recordsMax: number;
+  /** Fraction of the changes whose notification is delayed. Default: none. */
+  readonly delayed?: number;
+}
 
 interface Change {
   readonly name: string;
@@ -22,12 +31,16 @@ export class Notifier {
   readonly #services: WorldServices;
   readonly #process: SimProcess;
   readonly #recordsMax: number;
+  readonly #delayed: number;
+  readonly #dice: NamedDice;
   #batch: Change[] = [];
   #unsent = 0;
 
-  constructor(services: WorldServices, options: { readonly recordsMax: number }) {
+  constructor(services: WorldServices, options: NotifierOptions) {
     this.#services = services;
     this.#recordsMax = options.recordsMax;
+    this.#delayed = options.delayed ?? 0;
+    this.#dice = createNamedDice(options.seed, "notifier");
     this.#process = new SimProcess(NAME, services.scheduler, () => {});
   }
 
@@ -44,7 +57,16 @@ export class Notifier {
     const value = change === "put" ? `${object}@${name}` : `${object} removed`;
     history.add(NAME, { kind: "object", name, object, sequencer, change, value });
     this.#unsent += 1;
-    this.#batch.push({ name, record });
+    if (!this.#dice.roll(`${name} delayed`, this.#delayed)) this.#add({ name, record });
+    else {
+      const afterMs = this.#dice.scaled(`${name} delay`, BATCH_MS, DELAY_MS_MAX);
+      scheduler.after(afterMs, hashText(name), () => this.#add({ name, record }));
+    }
+  }
+
+  #add(change: Change): void {
+    const { scheduler } = this.#services;
+    this.#batch.push(change);
     if (this.#batch.length >= this.#recordsMax) this.#flush();
     else if (this.#batch.length === 1) {
       scheduler.after(BATCH_MS, hashText(NAME), () => this.#flush());

@@ -5,6 +5,7 @@
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import { eventKey } from "../../core/events/object-identity.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
+import type { ListedObject, ObjectLister } from "../../ports/object-lister.ts";
 import type { ObjectSource, OpenedObject } from "../../ports/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
 import type { SimProcess } from "../hosts/process.ts";
@@ -12,11 +13,17 @@ import type { Service } from "./network.ts";
 import { createCaller, type SimPorts } from "./sim-ports.ts";
 
 export const BUCKET = "landing";
+/** The size that notifications and listings report. */
+const SIZE = 1;
+const PAGE_MAX = 7;
+const ETAG_MARK = "etag-";
+const OTHER_ETAG = `${ETAG_MARK}other`;
 
 interface Version {
   readonly value: string;
   readonly etag: string;
   readonly versionId: string | null;
+  readonly modifiedAt: number;
 }
 
 /** S3's notification of one change. */
@@ -43,11 +50,11 @@ export class SimBucket {
     this.#changes += 1;
     const sequencer = (0x1000_0000 + this.#changes).toString(16).toUpperCase(); // B1
     const value = `${key}@${name}`;
-    const etag = `etag-${name}`;
+    const etag = `${ETAG_MARK}${name}`;
     const versionId = this.#versioned ? `v${this.#changes}` : null;
     if (change === "removed") this.#current.delete(key);
     else {
-      const version = { value, etag, versionId };
+      const version = { value, etag, versionId, modifiedAt: now };
       this.#current.set(key, version);
       if (versionId !== null) this.#versions.set(`${key} ${versionId}`, version);
     }
@@ -56,10 +63,25 @@ export class SimBucket {
   }
 
   /** Overwrites the object without a notification. B2 */
-  overwrite(key: string): void {
+  overwrite(key: string, now: number): void {
     const current = this.#current.get(key);
-    if (current !== undefined)
-      this.#current.set(key, { ...current, etag: "etag-other", versionId: null });
+    if (current === undefined) return;
+    const other = { etag: OTHER_ETAG, versionId: null, modifiedAt: now };
+    this.#current.set(key, { ...current, ...other });
+  }
+
+  /** The current objects, in the order of their keys. */
+  list(): ListedObject[] {
+    const rows = [...this.#current].sort(([one], [two]) => (one < two ? -1 : 1));
+    return rows.map(([key, { etag, versionId, modifiedAt }]) => {
+      const lastModified = epochMs(modifiedAt);
+      return { key, versionId, etag, size: SIZE, lastModified, isLatest: true };
+    });
+  }
+
+  /** The change that put this very state of the object; null if no notification reports it. */
+  nameOf({ etag }: ListedObject): string | null {
+    return etag === OTHER_ETAG ? null : etag.slice(ETAG_MARK.length);
   }
 
   /** Deletes the object and all its versions without a notification. B2 */
@@ -100,6 +122,24 @@ export function createSimObjects(
   };
 }
 
+/** The bucket's listing, in small pages, over the faulty network. */
+export function createSimLister(
+  ports: SimPorts,
+  process: SimProcess,
+  bucket: SimBucket,
+  service: Service,
+): ObjectLister {
+  const call = createCaller(ports, process, service, "TG_OBJECTS_UNAVAILABLE");
+  return {
+    list: ({ after }) =>
+      call("list", async () => {
+        const all = bucket.list().filter(({ key }) => after === null || key > after);
+        const objects = all.slice(0, PAGE_MAX);
+        return { objects, next: all.length > PAGE_MAX ? (objects.at(-1)?.key ?? null) : null };
+      }),
+  };
+}
+
 interface Change {
   readonly name: string;
   readonly key: string;
@@ -124,7 +164,7 @@ function recordOf({ name, key, change, now, sequencer, etag, versionId }: Change
       object: {
         key,
         sequencer,
-        ...(put && { size: 1, eTag: etag }),
+        ...(put && { size: SIZE, eTag: etag }),
         ...(versionId && { versionId }),
       },
     },
@@ -141,7 +181,7 @@ function identityOf({ name, key, change, now, sequencer, etag, versionId }: Chan
     key,
     version_id: versionId,
     etag: put ? etag : null,
-    size: put ? 1 : null,
+    size: put ? SIZE : null,
     sequencer,
     request_id: name,
     event_time: formatInstant(epochMs(now)),
@@ -151,7 +191,7 @@ function identityOf({ name, key, change, now, sequencer, etag, versionId }: Chan
 function bytesOf(value: string): ByteSource {
   const bytes = new TextEncoder().encode(value);
   return {
-    size: bytes.byteLength,
+    size: SIZE,
     async *stream() {
       yield bytes;
     },

@@ -1,0 +1,363 @@
+// Backfill: takes the objects of a bucket through the stages of a pipeline.
+//   B1. What the ledger applied is skipped by a read. That only saves work: a claim decides, so
+//       that an event that arrives meanwhile and its listing are never both applied (S7 of
+//       ledger/record-transitions.ts).
+//   B2. An object whose event failed, is held, or is in flight is left to that event (V1 of
+//       listed-event.ts).
+//   B3. A page is done when all its objects have an outcome. Then its cursor is stored in the run's
+//       row. A process that is killed is continued by the next one with the same request, after the
+//       last page that was done; what was done of the next page is skipped by B1.
+//   B4. No more objects are in memory than a page has. The next page is listed when all of one are
+//       done, so a slow sink slows the listing down.
+//   B5. Objects that are written later than the start are not listed: their events arrive.
+
+import { formatInstant } from "../core/encoding/rfc3339.ts";
+import { TidegateError } from "../core/errors.ts";
+import type { ObjectEvent } from "../core/events/object-event.ts";
+import { objectStateOf } from "../core/events/object-identity.ts";
+import { type DurationMs, durationMs, type EpochMs, hours, minutes } from "../core/units.ts";
+import type { BatchRunner } from "../ingest/running/batch-runner.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ledger, RunRow } from "../ports/ledger.ts";
+import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
+import type { Delivery } from "../ports/queue-receiver.ts";
+import type { LedgerScope } from "../ports/record.ts";
+import { eventOf, isNoticed } from "./listed-event.ts";
+
+/** What to take in. */
+export interface BackfillRequest {
+  readonly bucket: string;
+  readonly prefix: string;
+  /** Objects that were last modified at this time or later; null: all. */
+  readonly since: EpochMs | null;
+  /** Exclusive; null: up to the start of the backfill. */
+  readonly until: EpochMs | null;
+}
+
+export interface BackfillOptions {
+  readonly scope: LedgerScope;
+  readonly request: BackfillRequest;
+  readonly runId: string;
+  readonly digests: Pick<RunRow, "codeDigest" | "configDigest" | "environment">;
+  /** Objects per second; null: as fast as the pipeline is. */
+  readonly rate: number | null;
+  readonly dryRun: boolean;
+  /** How long a batch may take: longer than a handler. */
+  readonly batchMs: DurationMs;
+  /** Whether objects match, in addition to the request; for repairs. Default: all. */
+  readonly only?: (object: ListedObject) => boolean;
+}
+
+export interface BackfillPorts {
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly lister: ObjectLister;
+  /** Null for a dry run. */
+  readonly runner: BatchRunner | null;
+}
+
+/** Objects so far, each counted once. */
+export interface BackfillCounts {
+  readonly listed: number;
+  /** Outside of the times of the request. */
+  readonly outside: number;
+  /** The ledger had applied this state. */
+  readonly skipped: number;
+  /** Its event failed, is held or is in flight (B2). */
+  readonly noticed: number;
+  /** Committed, dead-lettered, or found to be a duplicate. */
+  readonly done: number;
+  /** Not done after all rounds: the next backfill tries again. */
+  readonly unfinished: number;
+}
+
+export interface BackfillProgress extends BackfillCounts {
+  /** Objects of the whole request; null while they are counted. */
+  readonly total: number | null;
+  /** Until the end at the present speed; null if it is not known. */
+  readonly remainingMs: number | null;
+}
+
+export interface BackfillResult extends BackfillCounts {
+  readonly runId: string;
+  /** Whether it continued a run that was killed (B3). */
+  readonly continued: boolean;
+}
+
+const NONE: BackfillCounts = {
+  listed: 0,
+  outside: 0,
+  skipped: 0,
+  noticed: 0,
+  done: 0,
+  unfinished: 0,
+};
+/** Reads of the ledger at a time. */
+const LOOKS_MAX = 64;
+/** Deliveries that share a batch. */
+const BATCH_MAX = 250;
+/** How often an object is tried within one backfill, retries of the pipeline included. */
+const ROUNDS_MAX = 20;
+const DELAY_MS_MAX: DurationMs = minutes(5);
+const RUNS_PAGE = 100;
+
+/** Runs a backfill to its end, or until `signal` aborts. */
+export async function runBackfill(
+  ports: BackfillPorts,
+  options: BackfillOptions,
+  signal: AbortSignal,
+  onProgress: (progress: BackfillProgress) => void = () => undefined,
+): Promise<BackfillResult> {
+  const { clock } = ports;
+  const startedAt = clock.now();
+  const request = checkedRequest(options.request, startedAt);
+  const previous = options.dryRun ? null : await unfinishedRun(ports.ledger, options);
+  const run = new Backfill(ports, { ...options, request }, previous, startedAt);
+  const counting = run.count(signal).catch(() => undefined);
+  try {
+    await run.all(signal, onProgress);
+  } finally {
+    run.stopCounting();
+    await counting;
+  }
+  return { ...run.counts, runId: run.runId, continued: previous !== null };
+}
+
+/** Rejects a request that can never match. */
+export function checkedRequest(request: BackfillRequest, now: EpochMs): BackfillRequest {
+  const { since } = request;
+  const until = request.until ?? now; // B5
+  const text = (at: EpochMs) => formatInstant(at);
+  if (since !== null && since > now) {
+    refuse(`--since ${text(since)} is in the future; no object can match`);
+  }
+  if (since !== null && since >= until) {
+    refuse(`--since ${text(since)} is not before --until ${text(until)}; no object can match`);
+  }
+  return { ...request, until };
+}
+
+function refuse(message: string): never {
+  throw new TidegateError("TG_VALUE_INVALID", message);
+}
+
+interface StoredProgress {
+  readonly run: RunRow;
+  readonly cursor: string | null;
+}
+
+/** The parameters of a run's row; `until` is left out, as each start has its own. */
+function parametersOf({ bucket, prefix, since }: BackfillRequest, cursor: string | null): string {
+  return JSON.stringify({ request: { bucket, prefix, since }, cursor });
+}
+
+/** A run with the same request that has not ended (B3). */
+async function unfinishedRun(
+  ledger: Ledger,
+  { scope, request }: BackfillOptions,
+): Promise<StoredProgress | null> {
+  const { runs } = await ledger.listRuns(scope, { after: null, limit: RUNS_PAGE });
+  const wanted = JSON.parse(parametersOf(request, null)) as { readonly request: unknown };
+  for (const run of runs) {
+    if (run.kind !== "backfill" || run.endedAt !== null) continue;
+    const { request: stored, cursor } = JSON.parse(run.parameters) as {
+      readonly request: unknown;
+      readonly cursor: string | null;
+    };
+    if (JSON.stringify(stored) === JSON.stringify(wanted.request)) return { run, cursor };
+  }
+  return null;
+}
+
+class Backfill {
+  readonly #ports: BackfillPorts;
+  readonly #options: BackfillOptions;
+  readonly #startedAt: EpochMs;
+  readonly #first: EpochMs;
+  readonly #ending = new AbortController();
+  readonly runId: string;
+  #cursor: string | null;
+  #counts: BackfillCounts = NONE;
+  #total: number | null = null;
+  #sent = 0;
+
+  constructor(
+    ports: BackfillPorts,
+    options: BackfillOptions,
+    previous: StoredProgress | null,
+    startedAt: EpochMs,
+  ) {
+    this.#ports = ports;
+    this.#options = options;
+    this.#startedAt = startedAt;
+    this.#first = previous?.run.startedAt ?? startedAt;
+    this.runId = previous?.run.id ?? options.runId;
+    this.#cursor = previous?.cursor ?? null;
+  }
+
+  get counts(): BackfillCounts {
+    return this.#counts;
+  }
+
+  stopCounting(): void {
+    this.#ending.abort();
+  }
+
+  /** Counts the objects of the request ahead, for the estimate. */
+  async count(signal: AbortSignal): Promise<void> {
+    const either = AbortSignal.any([signal, this.#ending.signal]);
+    let total = 0;
+    let after = this.#cursor;
+    do {
+      const page = await this.#list(after, either);
+      total += page.objects.filter(({ isLatest }) => isLatest).length;
+      after = page.next;
+      either.throwIfAborted();
+    } while (after !== null);
+    this.#total = total;
+  }
+
+  async all(signal: AbortSignal, onProgress: (progress: BackfillProgress) => void): Promise<void> {
+    await this.#save(false);
+    for (;;) {
+      signal.throwIfAborted();
+      const page = await this.#list(this.#cursor, signal);
+      await this.#page(page.objects, signal);
+      this.#cursor = page.next;
+      await this.#save(page.next === null);
+      onProgress(this.#progress());
+      if (page.next === null) return;
+    }
+  }
+
+  #list(after: string | null, signal: AbortSignal) {
+    const { bucket, prefix } = this.#options.request;
+    return this.#ports.lister.list({ bucket, prefix, after }, signal);
+  }
+
+  #progress(): BackfillProgress {
+    const { listed } = this.#counts;
+    const tookMs = this.#ports.clock.now() - this.#startedAt;
+    const total = this.#total;
+    const remainingMs =
+      total === null || listed === 0 ? null : ((total - listed) / listed) * Math.max(tookMs, 1);
+    return { ...this.#counts, total, remainingMs };
+  }
+
+  #add(name: keyof BackfillCounts, count: number): void {
+    this.#counts = { ...this.#counts, [name]: this.#counts[name] + count };
+  }
+
+  /** Stores how far it is (B3). */
+  async #save(ended: boolean): Promise<void> {
+    const { scope, request, digests, dryRun } = this.#options;
+    if (dryRun) return;
+    const now = this.#ports.clock.now();
+    await this.#ports.ledger.putRun(scope, {
+      id: this.runId,
+      kind: "backfill",
+      startedAt: this.#first,
+      endedAt: ended ? now : null,
+      seenAt: now,
+      ...digests,
+      parameters: parametersOf(request, this.#cursor),
+      counts: JSON.stringify(this.#counts),
+    });
+  }
+
+  async #page(all: readonly ListedObject[], signal: AbortSignal): Promise<void> {
+    const { request, only = () => true } = this.#options;
+    const { since, until } = request;
+    const objects = all.filter((object) => object.isLatest && only(object));
+    this.#add("listed", objects.length);
+    const inTime = objects.filter(
+      ({ lastModified: at }) => at >= (since ?? 0) && at < (until ?? Number.POSITIVE_INFINITY),
+    );
+    this.#add("outside", objects.length - inTime.length);
+    const wanted: ObjectEvent[] = [];
+    for (let from = 0; from < inTime.length; from += LOOKS_MAX) {
+      const some = inTime.slice(from, from + LOOKS_MAX);
+      const events = await Promise.all(some.map((object) => this.#unapplied(object)));
+      wanted.push(...events.filter((event) => event !== null));
+    }
+    if (this.#options.dryRun) {
+      this.#add("done", wanted.length);
+      return;
+    }
+    for (let from = 0; from < wanted.length; from += BATCH_MAX) {
+      signal.throwIfAborted();
+      await this.#rounds(wanted.slice(from, from + BATCH_MAX), signal);
+    }
+  }
+
+  /** The event of an object that the pipeline has not applied; null if there is nothing to do. */
+  async #unapplied(object: ListedObject): Promise<ObjectEvent | null> {
+    const { scope, request } = this.#options;
+    const { ledger } = this.#ports;
+    const { bucket } = request;
+    const event = eventOf(bucket, object);
+    const state = objectStateOf(event);
+    const row = await ledger.showObject(scope, bucket, object.key);
+    if (row?.applied !== undefined && row.applied.state === state) {
+      this.#add("skipped", 1); // B1
+      return null;
+    }
+    if (await isNoticed(ledger, scope, event)) {
+      this.#add("noticed", 1); // B2
+      return null;
+    }
+    return event;
+  }
+
+  /** Runs deliveries until each is done; a delivery that is returned is run again. */
+  async #rounds(events: readonly ObjectEvent[], signal: AbortSignal): Promise<void> {
+    const { clock, runner } = this.#ports;
+    if (runner === null) return;
+    let open = events.map((event, at) => this.#deliveryOf(event, at));
+    const { batchMs } = this.#options;
+    const time = { workMs: batchMs, totalMs: durationMs(batchMs + minutes(1)) };
+    for (let round = 1; round <= ROUNDS_MAX && open.length > 0; round += 1) {
+      await this.#pace(round === 1 ? open.length : 0, signal);
+      const results = await runner.run(open, time);
+      const returned = results.filter(({ settlement }) => settlement.kind !== "delete");
+      this.#add("done", results.length - returned.length);
+      open = returned.map(({ delivery }) => ({
+        ...delivery,
+        receiveCount: delivery.receiveCount + 1,
+      }));
+      if (open.length === 0) return;
+      signal.throwIfAborted();
+      const delays = returned.map(({ settlement }) =>
+        settlement.kind === "return" ? settlement.delayMs : minutes(1),
+      );
+      await clock.sleep(durationMs(Math.min(Math.max(...delays, 1), DELAY_MS_MAX)), signal);
+    }
+    this.#add("unfinished", open.length);
+  }
+
+  /** Waits until the rate allows that many more objects. */
+  async #pace(count: number, signal: AbortSignal): Promise<void> {
+    const { rate } = this.#options;
+    const { clock } = this.#ports;
+    if (rate === null || count === 0) return;
+    const dueMs = (this.#sent / rate) * 1_000;
+    const waitMs = Math.ceil(this.#startedAt + dueMs - clock.now());
+    this.#sent += count;
+    if (waitMs > 0) await clock.sleep(durationMs(Math.min(waitMs, hours(1))), signal);
+  }
+
+  #deliveryOf(event: ObjectEvent, at: number): Delivery {
+    const id = `${this.runId}:${this.#counts.listed}:${at}`;
+    return {
+      messageId: id,
+      receipt: id,
+      body: JSON.stringify(event),
+      attributes: {},
+      traceHeader: null,
+      groupId: null,
+      sentAt: this.#ports.clock.now(),
+      receiveCount: 1,
+      movedFrom: null,
+    };
+  }
+}

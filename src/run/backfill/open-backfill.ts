@@ -1,0 +1,182 @@
+// Open backfill: a pipeline's ledger, sink, bucket and stages, without its queue. The queue is only
+// opened to find the dead-letter queue, and nothing is received from it.
+//   O1. A dry run opens the ledger for reading and no sink: it writes nothing.
+
+import { hostname } from "node:os";
+import { TidegateError } from "../../core/errors.ts";
+import { days, durationMs, minutes } from "../../core/units.ts";
+import { createBatchRunner } from "../../ingest/running/batch-runner.ts";
+import { INERT_WATERMARK } from "../../ingest/running/inert-watermark.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { CONSUMER_METRICS } from "../../ingest/telemetry/metrics.ts";
+import { systemCallLimit } from "../../platform/call-limit.ts";
+import { systemPorts } from "../../platform/index.ts";
+import { packageVersion } from "../../platform/package-version.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { ListedObject, ObjectLister } from "../../ports/object-lister.ts";
+import type { Sink } from "../../ports/sink.ts";
+import { createRowReader } from "../../readers/row-reader.ts";
+import {
+  type BackfillProgress,
+  type BackfillRequest,
+  type BackfillResult,
+  runBackfill,
+} from "../../replay/backfill.ts";
+import { createTelemetry } from "../../telemetry/create-telemetry.ts";
+import { loadTracing } from "../../telemetry/tracing.ts";
+import type { RunSettings } from "../config.ts";
+import { devNames } from "../dev/dev-setup.ts";
+import { lateQueueOf } from "../late/open-completeness.ts";
+import { openAwsEnvironment, openAwsLister } from "../open/aws-environment.ts";
+import { openLedger } from "../open/open-ledger.ts";
+import { openSink } from "../open/open-sink.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
+import { ensureLedgerFolder, type PreparedRun, prepareRun } from "../prepare-run.ts";
+import { digestOfFile, digestOfFunctions } from "../runs/code-digest.ts";
+import { configDigest } from "../runs/config-digest.ts";
+
+/** A backfill that is asked for. */
+export interface BackfillCall extends Partial<Omit<BackfillRequest, "bucket">> {
+  /** Default: the bucket of the pipeline. */
+  readonly bucket?: string | undefined;
+  /** Objects per second. Default: as fast as the pipeline is. */
+  readonly rate?: number | undefined;
+  readonly dryRun?: boolean;
+  /** The file of the pipeline, for the code digest of the run. */
+  readonly file?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: BackfillProgress) => void;
+  readonly onLogLine?: (line: string) => void;
+  /** Which objects to take in, in addition to the rest of the call. */
+  readonly only?: (object: ListedObject) => boolean;
+}
+
+/** What `open` has opened; closing it closes everything, in reverse order. */
+interface Opened {
+  readonly ledger: Ledger;
+  readonly lister: ObjectLister;
+  readonly closers: (() => unknown)[];
+}
+
+/** Takes the objects of a bucket through a pipeline, as `tidegate backfill` does. */
+export async function backfill(
+  pipeline: Pipeline,
+  settings: RunSettings,
+  call: BackfillCall,
+): Promise<BackfillResult> {
+  const prepared = prepareRun("run", pipeline, settings);
+  const request = requestOf(prepared.pipeline, call);
+  const { dryRun = false, signal = new AbortController().signal, onProgress } = call;
+  const opened = await openStores(prepared, dryRun);
+  const runId = systemPorts.random.uuid();
+  try {
+    const runner = dryRun ? null : await openRunner(prepared, opened, runId, call);
+    const { name, generation, timeoutMs } = prepared.pipeline;
+    const options = {
+      scope: { pipeline: name, generation },
+      request,
+      runId,
+      digests: digestsOf(prepared, call.file),
+      rate: call.rate ?? null,
+      dryRun,
+      batchMs: durationMs(timeoutMs + minutes(1)),
+      ...(call.only !== undefined && { only: call.only }),
+    };
+    const ports = { ...systemPorts, ...opened, runner };
+    return await runBackfill(ports, options, signal, onProgress);
+  } finally {
+    for (const close of opened.closers.toReversed()) await close();
+  }
+}
+
+/** The bucket and prefix that a pipeline and a call name. */
+export function requestOf({ source }: Pipeline, call: BackfillCall): BackfillRequest {
+  const { prefix = source.prefix, since = null, until = null } = call;
+  if (source.contents !== "objects") {
+    refuse("the pipeline reads messages, not objects of a bucket; there is nothing to list");
+  }
+  const bucket = call.bucket ?? source.bucket;
+  if (bucket === null) refuse("the pipeline names no bucket; set --bucket");
+  if (source.bucket !== null && bucket !== source.bucket) {
+    refuse(`--bucket ${bucket} is not the bucket of the pipeline, which is ${source.bucket}`);
+  }
+  if (!prefix.startsWith(source.prefix)) {
+    refuse(`--prefix ${prefix} is outside of the pipeline's prefix ${source.prefix}`);
+  }
+  return { bucket, prefix, since, until };
+}
+
+function refuse(message: string): never {
+  throw new TidegateError("TG_CONFIG_INVALID", message);
+}
+
+async function openStores({ pipeline, settings }: PreparedRun, dryRun: boolean): Promise<Opened> {
+  const { acceptClock = false, endpoint, region, ledger: url } = settings;
+  if (!dryRun) ensureLedgerFolder(url);
+  const retentionMs = days(pipeline.ledgerRetentionDays);
+  const options = dryRun ? { readOnly: true } : { retentionMs, acceptClock };
+  const ledger = await openLedger(url, systemPorts, options); // O1
+  const listing = await openAwsLister({ endpoint, region });
+  return { ledger, lister: listing.lister, closers: [() => ledger.close(), listing.close] };
+}
+
+async function openRunner(
+  { pipeline, settings }: PreparedRun,
+  { ledger, closers }: Opened,
+  runId: string,
+  { onLogLine }: BackfillCall,
+) {
+  const { deadLetterQueue, endpoint, region, logLevel: level } = settings;
+  const name = settings.queue ?? pipeline.source.queue ?? devNames(pipeline).queue;
+  const lateQueue = lateQueueOf(pipeline);
+  const server = { queue: name, deadLetterQueue, lateQueue, endpoint, region };
+  const environment = await openAwsEnvironment(server);
+  closers.push(() => environment.close());
+  const sink: Sink | null = await openSink(
+    pipeline,
+    ledger,
+    parseStoreUrl(settings.ledger, "ledger"),
+  );
+  if (sink !== null) closers.push(() => sink.close());
+  const fields = { pipeline: pipeline.name, run_id: runId };
+  const telemetry = createTelemetry({
+    metrics: [CONSUMER_METRICS],
+    clock: systemPorts.clock,
+    logs: { level, to: onLogLine ?? 2, fields },
+    tracing: await loadTracing("tidegate"),
+  });
+  const { queue, deadLetters, objects } = environment;
+  const runner = createBatchRunner(
+    {
+      ...systemPorts,
+      queue: { name: queue.name, fifo: false },
+      deadLetters,
+      lateQueue: environment.lateQueue ?? null,
+      callLimit: systemCallLimit,
+      ledger,
+      objects,
+      rows: createRowReader(systemPorts),
+      sink,
+      telemetry,
+    },
+    {
+      pipeline,
+      owner: `backfill:${hostname()}:${process.pid}:${runId.slice(0, 8)}`,
+      runId,
+      watermark: INERT_WATERMARK,
+    },
+  );
+  closers.push(() => runner.close());
+  await runner.start();
+  return runner;
+}
+
+function digestsOf({ pipeline, settings }: PreparedRun, file: string | undefined) {
+  const { platform, arch, version: node } = process;
+  const environment = { tidegate: packageVersion(), node, platform, arch, host: hostname() };
+  return {
+    codeDigest: file === undefined ? digestOfFunctions(pipeline) : digestOfFile(file),
+    configDigest: configDigest(pipeline, settings),
+    environment: JSON.stringify(environment),
+  };
+}
