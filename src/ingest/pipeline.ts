@@ -53,7 +53,7 @@ import {
   settlementOf,
 } from "./stages/outcome.ts";
 import type { Settlement } from "./stages/settle.ts";
-import { thrownType } from "./telemetry/record-spans.ts";
+import { spanEndOf } from "./telemetry/record-spans.ts";
 import type { Tally } from "./telemetry/tally.ts";
 
 /** Crashes while a record is governed whose attempts are used up; then it is stored as it is. */
@@ -129,21 +129,6 @@ function traceOf(own: DeliveryTrace, { receive }: InFlightDelivery): DeliveryTra
   return { context: receive, traceId: parseTraceparent(receive.traceparent)?.traceId ?? null };
 }
 
-/** How the span of a claim or a commit ends: an error only if the ledger or the sink failed. */
-function endOf(result: ClaimOutcome | CommitOutcome) {
-  const attributes = { "tidegate.result": result.kind };
-  switch (result.kind) {
-    case "unavailable":
-    case "failed":
-      return { errorType: thrownType(result.error), attributes };
-    case "fenced":
-    case "lost":
-      return { errorType: "lease-lost", attributes };
-    default:
-      return { attributes };
-  }
-}
-
 /** Where claim, handle and commit brought a record: to its outcome, or to the fail stage. */
 type Progress = RecordOutcome | RecordFailure | HeldBefore;
 
@@ -177,7 +162,7 @@ async function runTimed(
   const requestedAt = stages.clock.now();
   const span = stages.tally.child(record, "claim");
   const claimed = await stages.claim.claim(record, inFlight);
-  span.end(endOf(claimed));
+  span.end(spanEndOf(claimed));
   if (claimed.kind !== "unavailable") stages.tally.stage("claim", requestedAt);
   const progress =
     claimed.kind === "claimed"
@@ -263,7 +248,7 @@ async function runClaimed(
     if (prepared.kind === "prepared") stages.claim.stopRenewal(record, claim, inFlight); // P5
     const committed =
       prepared.kind === "prepared" ? await commit.commit(prepared, claim, inFlight) : prepared;
-    span.end(endOf(committed));
+    span.end(spanEndOf(committed));
     tally.stage("commit", handledAt);
     const progress = afterCommit(stages, committed, claim);
     if (committed.kind === "committed" && handled.kind === "handled") {

@@ -9,6 +9,7 @@ import { createHttpListener } from "../platform/http/http-listener.ts";
 import type { HttpHead, HttpReply } from "../ports/http.ts";
 import type { MetricsPage } from "../telemetry/create-telemetry.ts";
 
+/** Where metrics are served; port 0 picks a free port. */
 export interface MetricsAddress {
   readonly port: number;
   /** Default: 127.0.0.1 (L1). */
@@ -22,6 +23,7 @@ export interface MetricsSource {
   readonly onError: (error: unknown) => void;
 }
 
+/** A running server of /metrics and /health; `close` ends it. */
 export interface MetricsListener {
   /** `http://host:port` */
   readonly origin: string;

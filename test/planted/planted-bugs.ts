@@ -117,13 +117,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "dead-letter-noted-before-sent",
     mistake: "The dossier says that the dead letter is in its queue before it is sent.",
     file: "src/ingest/stages/fail.ts",
-    find: "const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>",
+    find: "const sent = await withinSpan(span, () =>",
     replace:
       'const early = { queue: deadLetters.name, message_id: "", sent_at: clock.now() };\n' +
       "    const text = encodeDossier({ ...dossier, dead_letter: { ...early, fence } });\n" +
       '    const noted = { kind: "dossier", name: record.key, at: writtenAt, count: 0 } as const;\n' +
       "    await ledger.addNotes(this.#options.scope, [{ ...noted, body: text }]);\n" +
-      "    const sent = await sendDeadLetter({ clock, deadLetters, queueClock }, (messageBytesMax) =>",
+      "    const sent = await withinSpan(span, () =>",
     checker: "no-loss",
   },
   {

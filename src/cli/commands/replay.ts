@@ -123,7 +123,9 @@ export const replay = command({
       if (flags["manifest-dir"] !== undefined) {
         out.note(`wrote ${await session.writeManifest(status.entry, flags["manifest-dir"])}`);
       }
-      for (const line of flags.json ? [words.statusJson(status)] : words.statusLines(status)) {
+      for (const line of flags.json
+        ? [words.replayStatusJson(status)]
+        : words.replayStatusLines(status)) {
         out.line(line);
       }
       return /^(ready|promoted|complete)$/.test(status.state) ? EXIT_OK : EXIT_FAILED; // R2
@@ -187,7 +189,7 @@ export const replayList = command({
       const session = await loaded.openReplaySession(flags, file);
       await using replays = session.replays;
       const all = await replays.list();
-      printAll(out, all.map(flags.json ? words.statusJson : words.statusLine));
+      printAll(out, all.map(flags.json ? words.replayStatusJson : words.statusLine));
     }
     if (entries.length === 0) out.note("The ledger has no replays.");
     return EXIT_OK;
@@ -202,7 +204,10 @@ export const replayShow = command({
   run: ({ argument: run = "", flags, out }) =>
     onRun(run, flags, async (replays, { words }) => {
       const status = await replays.show(run);
-      printAll(out, flags.json ? [words.statusJson(status)] : words.statusLines(status));
+      printAll(
+        out,
+        flags.json ? [words.replayStatusJson(status)] : words.replayStatusLines(status),
+      );
     }),
 });
 

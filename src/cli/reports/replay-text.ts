@@ -52,7 +52,7 @@ export function planJson(plan: CheckedPlan): string {
   return JSON.stringify({ ...facts, leftOut, gone, existing });
 }
 
-export function statusLines({ entry, state, outcome, tables }: ReplayStatus): string[] {
+export function replayStatusLines({ entry, state, outcome, tables }: ReplayStatus): string[] {
   const counts =
     outcome === null
       ? []
@@ -73,7 +73,7 @@ export function statusLine({ entry, state }: ReplayStatus): string {
   return `${entry.run}  ${state}  ${requestText(entry)}  ${entry.inputs} records`;
 }
 
-export function statusJson({ entry, state, outcome, tables }: ReplayStatus): string {
+export function replayStatusJson({ entry, state, outcome, tables }: ReplayStatus): string {
   return JSON.stringify({ ...entry, state, outcome, tables: Object.fromEntries(tables) });
 }
 

@@ -37,3 +37,14 @@ export function withheldIdentity(body: string): string | null {
 export function isWithheld({ body }: Pick<Delivery, "body">): boolean {
   return withheldIdentity(body) !== null;
 }
+
+/** Whether a delivery has another body than the one of the dossier. */
+export function isOtherBody({ body_digest, withheld }: Dossier, { body }: Delivery): boolean {
+  if (withheld === true) return false;
+  return typeof body_digest === "string" && body_digest !== sha256Hex(body);
+}
+
+/** Whether a delivery carries a payload that was withheld, in another message. */
+export function isSentAgain({ withheld, message_id }: Dossier, delivery: Delivery): boolean {
+  return withheld === true && message_id !== delivery.messageId && !isWithheld(delivery);
+}

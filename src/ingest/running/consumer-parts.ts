@@ -139,12 +139,10 @@ function createStages(
     {
       queue: queue.name,
       runId,
-      placeOf: (record) => {
-        const { eventTime, object, partition = "" } = record;
-        const listed = object?.listed === true ? LISTED_LANE : undefined;
-        const lane = options.laneOf?.(record) ?? listed ?? watermark.decide(eventTime);
-        return { partition, lane };
-      },
+      placeOf: (record) => ({
+        partition: record.partition ?? "",
+        lane: options.laneOf?.(record) ?? laneBy(watermark, record),
+      }),
     },
   );
   const late = createLateStage(
@@ -184,6 +182,10 @@ function createStages(
     commit: createCommitStage({ ...ports, deadlines, masked }, { ...options, queue: queue.name }),
     fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
+}
+
+function laneBy(watermark: WatermarkTracker, { eventTime, object }: WorkRecord): LaneDecision {
+  return object?.listed === true ? LISTED_LANE : watermark.decide(eventTime);
 }
 
 function masksOf(pipeline: Pipeline) {

@@ -25,12 +25,10 @@
 //       tried again when the producer sends the message again, because no other copy exists.
 
 import { unreachable } from "../../core/assert.ts";
-import { sha256Hex } from "../../core/encoding/hash.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Fence, LedgerScope } from "../../ports/record.ts";
 import type { LogFields, Telemetry } from "../../ports/telemetry.ts";
@@ -44,7 +42,7 @@ import {
 import { type Dossier, decodeDossier, encodeDossier } from "../dead-letters/dossier.ts";
 import { HALT_MS, storeHalted } from "../dead-letters/halted-messages.ts";
 import { type Failed, makeDossier } from "../dead-letters/make-dossier.ts";
-import { isWithheld } from "../dead-letters/withheld-body.ts";
+import { isOtherBody, isSentAgain } from "../dead-letters/withheld-body.ts";
 import { classify } from "../policy/error-class.ts";
 import { isOf } from "../policy/error-facts.ts";
 import { fingerprintOf, messageOf, stackOf } from "../policy/error-text.ts";
@@ -378,16 +376,6 @@ class LedgerFailures implements FailStage {
       delay_ms: delayMs,
     });
   }
-}
-
-function isOtherBody({ body_digest, withheld }: Dossier, { body }: Delivery): boolean {
-  if (withheld === true) return false; // F10
-  return typeof body_digest === "string" && body_digest !== sha256Hex(body);
-}
-
-/** Whether a delivery carries a payload that was withheld, in another message (F10). */
-function isSentAgain({ withheld, message_id }: Dossier, delivery: Delivery): boolean {
-  return withheld === true && message_id !== delivery.messageId && !isWithheld(delivery);
 }
 
 function laterOf(now: EpochMs, previous: EpochMs | undefined): EpochMs {

@@ -8,6 +8,8 @@ import { TidegateError } from "../../core/errors.ts";
 import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
 import type { Span, SpanOptions, Telemetry } from "../../ports/telemetry.ts";
+import type { ClaimOutcome } from "../stages/claim.ts";
+import type { CommitOutcome } from "../stages/commit.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import { MESSAGING_SYSTEM, CONSUMER_METRICS as METRICS } from "./metrics.ts";
 import type { RecordMask } from "./record-mask.ts";
@@ -128,5 +130,20 @@ async function* untilRead(chunks: AsyncIterable<Uint8Array>, span: Span) {
     throw error;
   } finally {
     span.end(failure);
+  }
+}
+
+/** How the span of a claim or a commit ends: an error only if the ledger or the sink failed. */
+export function spanEndOf(result: ClaimOutcome | CommitOutcome) {
+  const attributes = { "tidegate.result": result.kind };
+  switch (result.kind) {
+    case "unavailable":
+    case "failed":
+      return { errorType: thrownType(result.error), attributes };
+    case "fenced":
+    case "lost":
+      return { errorType: "lease-lost", attributes };
+    default:
+      return { attributes };
   }
 }

@@ -16,7 +16,8 @@ import { SQLITE } from "./dialect.ts";
 import { quotedName } from "./names.ts";
 import { createPlans, type TablePlans } from "./plan.ts";
 import { makeSqliteTables, sqliteFault, sqliteRunner } from "./sqlite-database.ts";
-import { createTableStage, sweepTableStages } from "./stage.ts";
+import { createTableStage } from "./stage.ts";
+import { sweepTableStages } from "./stage-removal.ts";
 
 export interface MemoryTables {
   /** The sink, for a ledger whose commits call `run`. */

@@ -13,7 +13,8 @@ import type { IdempotentSink, SinkStore, TransactionalSink } from "../../ports/s
 import { type DatabaseAddress, databaseAddress, type SinkDatabase } from "./database.ts";
 import { type Dialect, POSTGRES, SQLITE } from "./dialect.ts";
 import { createPlans, type TablePlans } from "./plan.ts";
-import { createTableStage, sweepTableStages } from "./stage.ts";
+import { createTableStage } from "./stage.ts";
+import { sweepTableStages } from "./stage-removal.ts";
 
 const DIALECTS: Readonly<Record<DatabaseAddress["dialect"], Dialect>> = {
   sqlite: SQLITE,
