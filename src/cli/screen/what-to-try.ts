@@ -49,6 +49,7 @@ export function whatToTry(started: Started, options: TryOptions): string[] {
   ];
   return [
     "",
+    `See it in a browser: ${endpoint}/_tidegate/console/`,
     "What to try, in another terminal (any credentials work):",
     `  export AWS_ENDPOINT_URL=${endpoint} AWS_REGION=${options.region}`,
     `  export AWS_DEFAULT_REGION=${options.region}`, // Version 1 of the AWS CLI reads this one.
