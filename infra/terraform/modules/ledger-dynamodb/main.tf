@@ -86,7 +86,7 @@ resource "aws_dynamodb_table_item" "version" {
 
   item = jsonencode({
     pk      = { S = "meta#ledger" } # L1
-    version = { N = "3" }
+    version = { N = "4" }
     listing = { BOOL = var.listing }
   })
 
