@@ -68,10 +68,13 @@ test("the package has the build, its SBOM, Terraform modules and pages, and noth
   const built = [
     "dist/cjs/package.json",
     "dist/cjs/vendor/hyparquet/LICENSE",
+    "dist/console/app/index.html",
+    "dist/console/app/licenses.txt",
     "dist/sbom.cdx.json",
   ];
   const others = packedPaths
     .filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path))
+    .filter((path) => !/^dist\/console\/app\/assets\/[\w-]+\.(css|svg)$/.test(path))
     .filter((path) => !/^infra\/terraform\/modules\/[\w-]+\/\w+\.tf$/.test(path));
   expect(others.toSorted()).toEqual([...pages, ...built].toSorted());
   expect(packedPaths.filter((path) => /\.test\./.test(path))).toEqual([]);
