@@ -47,7 +47,7 @@ export const TABLES_BUGS: readonly PlantedBug[] = [
   {
     name: "stages-never-swept",
     mistake: "The sweep leaves the stages of dead attempts.",
-    file: "src/sinks/table/stage.ts",
+    file: "src/sinks/table/stage-removal.ts",
     find: "const stages = await store.read(find);",
     replace: "const stages: { id: unknown; tables: unknown }[] = [];\n  await store.read(find);",
     checker: "leftovers",

@@ -383,7 +383,8 @@ function quarantineProblems(
 /** W4 */
 async function leftoverProblems({ tables: { sink, store }, cloud }: World): Promise<string[]> {
   await sink.sweepStages?.(store, addMs(cloud.clock.now(), days(1)));
-  const statement = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
+  const statement = `SELECT name FROM sqlite_schema WHERE type = 'table'
+    UNION ALL SELECT name FROM sqlite_temp_schema WHERE type = 'table' ORDER BY name`;
   const names = (await store.read({ statement, params: [] })).map(({ name }) => String(name));
   const own = /^(item|audit|_tg_item|_tg_item_others|tidegate_sink_\w+|sqlite_\w+)$/;
   const extra = names.filter((name) => !own.test(name));
