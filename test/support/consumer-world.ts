@@ -208,6 +208,7 @@ function timeOf(cloud: VirtualOpenCloud) {
   return {
     settle,
     async pass(ms: number) {
+      await settle(); // What was begun before takes no time.
       for (let remaining = ms; remaining > 0; remaining -= STEP_MS) {
         await cloud.clock.advance(Math.min(STEP_MS, remaining));
         await settle();

@@ -33,6 +33,8 @@ describe("T47: what a producer can know about duplicates", () => {
       [METRICS.windowHits]: 1,
       [METRICS.collisions]: 1,
       [METRICS.violations]: 1,
+      [METRICS.sentMessages]: 1,
+      [METRICS.operationDuration]: 1,
     });
   });
 
