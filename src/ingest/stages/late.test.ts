@@ -119,7 +119,7 @@ test("held records outlive the retention of the ledger, also while no pipeline r
   const { world } = late;
   await sendOld(world, "old", 60);
   await world.pass(3_000);
-  await world.cloud.clock.advance(10 * retentionMs);
+  await world.cloud.clock.advance(2 * retentionMs);
   await world.ledger.purge(1_000);
   expect(await sweepHeld({ clock: world.cloud.clock, ledger: world.ledger }, SCOPE)).toBe(1);
   expect(await release(world)).toEqual(["released"]);
