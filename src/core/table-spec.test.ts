@@ -53,7 +53,10 @@ test.each([
   [sink({ t: { columns, key: ["id"] }, T: { columns, key: ["id"] } }), /table "T" occurs twice/],
   [sink({ t: { columns: { id: "time" }, key: ["id"] } }), /"time" of column t\.id; use text, int/],
   [sink({ t: { columns: { id: "VARCHAR(9)" }, key: ["id"] } }), /column t\.id; use "text"/],
-  [sink({ t: { columns: { id: "decimal(2,3)" }, key: ["id"] } }), /"decimal\(2,3\)" of column t\.id; use/],
+  [
+    sink({ t: { columns: { id: "decimal(2,3)" }, key: ["id"] } }),
+    /"decimal\(2,3\)" of column t\.id; use/,
+  ],
   [sink({ t: { columns: { id: "json" }, key: ["id"] } }), /key column id .* must not be json/],
   [sink({ t: { columns: { id: "text[]" }, key: ["id"] } }), /must not be text\[\]/],
   [sink({ t: { existing: true, key: [] } }), /table t needs a key/],
