@@ -62,7 +62,7 @@ test("--listing with PostgreSQL: rejected, because PostgreSQL always lists", asy
   expect(await refused(orders, ...flags)).toContain("--listing is for a DynamoDB ledger");
 });
 
-test("--backfill for messages: rejected, because there is no bucket to list", async () => {
+test("--backfill for messages: rejected, because only a bucket can be listed", async () => {
   const file = pipelineFile("jobs", 'name: "jobs", source: { queue: "jobs" }');
   expect(await refused(file, "--backfill")).toContain("this pipeline reads messages");
 });

@@ -1,7 +1,7 @@
 // AWS cloud: the console's queues from SQS, on AWS or any compatible endpoint. SQS cannot show
 // messages without receiving them, and topics and buckets have AWS's own console.
-//   A1. With a queue, only the queues of the pipeline are listed: the operator's role may read them,
-//       and may not list those of the account.
+//   A1. With a queue, only the queues of the pipeline are listed: the operator's role may read
+//       them, and may not list those of the account.
 
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
@@ -87,7 +87,8 @@ function readsOf(reader: Reader): Pick<AwsCloud, "figures" | "queues" | "queue">
       return url === null ? null : await summaryAt(url);
     },
     async queues(prefix, { cursor, limit }) {
-      if (roles.queue !== null) return { queues: await ownQueues(reader, prefix), next: null }; // A1
+      // A1
+      if (roles.queue !== null) return { queues: await ownQueues(reader, prefix), next: null };
       const page = new aws.ListQueuesCommand({
         MaxResults: limit,
         ...(prefix !== "" && { QueueNamePrefix: prefix }),
