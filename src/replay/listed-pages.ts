@@ -10,7 +10,7 @@ import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
 /** Versions of one key that are kept in memory. */
 export const VERSIONS_MAX = 100_000;
 
-export interface ObjectPage {
+export interface BackfillPage {
   readonly objects: readonly ListedObject[];
   /** Where a later run continues after this page; null: at the first page. */
   readonly next: string | null;
@@ -29,7 +29,7 @@ export async function* listPages(
   lister: ObjectLister,
   { bucket, prefix, after, versions }: PagesRequest,
   signal: AbortSignal,
-): AsyncGenerator<ObjectPage> {
+): AsyncGenerator<BackfillPage> {
   let cursor = after;
   let waiting: ListedObject[] = [];
   let since = after;

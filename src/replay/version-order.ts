@@ -9,7 +9,7 @@ import type { ObjectEvent } from "../core/events/object-event.ts";
 import { objectStateOf } from "../core/events/object-identity.ts";
 import type { VersionOrder } from "../ingest/stages/confirm.ts";
 
-export interface ListedVersion {
+export interface OrderedVersion {
   readonly event: ObjectEvent;
   readonly isLatest: boolean;
 }
@@ -20,7 +20,7 @@ export class ListedVersions {
   readonly #latest = new Map<string, string>();
 
   /** Replaces all; the versions of a key come oldest first. */
-  replace(versions: readonly ListedVersion[]): void {
+  replace(versions: readonly OrderedVersion[]): void {
     this.#places.clear();
     this.#latest.clear();
     for (const { event, isLatest } of versions) {
