@@ -110,13 +110,13 @@ export class KeyIndex {
   withPrefetched<T>(hashes: readonly number[], work: () => T): T {
     const missing = hashes.filter((hash) => !this.#tail.has(hash) && !this.#moving.has(hash));
     if (missing.length < PREFETCH_MIN) return work();
-    const found = new Map<number, readonly number[]>();
-    for (const hash of missing) found.set(hash, NO_IDS);
+    const idsOf = new Map<number, readonly number[]>();
+    for (const hash of missing) idsOf.set(hash, NO_IDS);
     for (const row of this.#findMany.all(JSON.stringify(missing))) {
       const hash = Number(row.hash);
-      found.set(hash, [...(found.get(hash) ?? NO_IDS), Number(row.id)]);
+      idsOf.set(hash, [...(idsOf.get(hash) ?? NO_IDS), Number(row.id)]);
     }
-    this.#prefetched = found;
+    this.#prefetched = idsOf;
     try {
       return work();
     } finally {
