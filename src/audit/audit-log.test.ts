@@ -25,7 +25,7 @@ function summary(startedAt: number): AuditSummary {
 }
 
 test("the ledger lists the latest audits of a pipeline, newest first, and finds one by its id", async () => {
-  const ledger = createMemoryLedger({ clock: createManualClock() });
+  const ledger = createMemoryLedger({ clock: createManualClock(epochMs(1_000_000)) });
   for (const at of [2_000, 10_000, 3_000]) await saveAudit(ledger, SCOPE, summary(at));
   await saveAudit(ledger, { ...SCOPE, pipeline: "other" }, summary(4_000));
   const starts = (await listAudits(ledger, SCOPE, 2)).map(({ startedAt }) => startedAt);
@@ -35,7 +35,7 @@ test("the ledger lists the latest audits of a pipeline, newest first, and finds 
 });
 
 test("the ledger keeps the latest 500 audits of a pipeline", async () => {
-  const ledger = createMemoryLedger({ clock: createManualClock() });
+  const ledger = createMemoryLedger({ clock: createManualClock(epochMs(1_000_000)) });
   for (let at = 1; at <= 503; at += 1) await saveAudit(ledger, SCOPE, summary(at));
   const audits = await listAudits(ledger, SCOPE, 1_000);
   expect(audits).toHaveLength(500);
