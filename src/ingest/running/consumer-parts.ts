@@ -24,7 +24,7 @@ import { createConfirmStage } from "../stages/confirm.ts";
 import { createDeadlines, type Deadlines } from "../stages/deadlines.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import { createDecoder } from "../stages/decode-limit.ts";
-import { createEventTimes } from "../stages/event-time.ts";
+import { createEventTimes, type RecordedTime, recordedEventTimes } from "../stages/event-time.ts";
 import { createFailStage } from "../stages/fail.ts";
 import { createHandleStage } from "../stages/handle.ts";
 import { createLateStage } from "../stages/late.ts";
@@ -72,6 +72,8 @@ export interface PartsOptions {
   readonly leaseMs?: () => DurationMs;
   /** The lane that was decided before, as in a replay. Default: the watermark decides. */
   readonly laneOf?: (record: WorkRecord) => LaneDecision;
+  /** The event time that was recorded before, as in a replay. Default: the pipeline finds it. */
+  readonly timeOf?: (record: WorkRecord) => RecordedTime | null;
   /** Default: the shared watermark of the pipeline. */
   readonly watermark?: WatermarkTracker;
 }
@@ -161,7 +163,7 @@ function createStages(
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
     decode: ({ delivery }) => decode(delivery),
-    times: createEventTimes({ ...ports, mask, masked }, { pipeline, queue: queue.name }),
+    times: timesOf({ ...ports, mask, masked }, { ...options, queue: queue.name }),
     groupOf: createGroupNames({ telemetry, mask, masked }, pipeline, queue.fifo),
     claim: createClaimStage(
       { ...ports, inputOf },
@@ -182,6 +184,14 @@ function createStages(
     commit: createCommitStage({ ...ports, deadlines, masked }, { ...options, queue: queue.name }),
     fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
+}
+
+function timesOf(
+  ports: Parameters<typeof createEventTimes>[0],
+  options: Pick<PartsOptions, "pipeline" | "timeOf"> & { readonly queue: string },
+) {
+  const times = createEventTimes(ports, options);
+  return options.timeOf === undefined ? times : recordedEventTimes(times, options.timeOf);
 }
 
 function laneBy(watermark: WatermarkTracker, { eventTime, object }: WorkRecord): LaneDecision {
