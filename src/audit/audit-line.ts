@@ -52,13 +52,13 @@ export function lineText({ key, versionId, etag, size, at, status, records }: Au
   return `${JSON.stringify([key, versionId, etag, size, at, status, records])}\n`;
 }
 
-export function noCounts(): Record<AuditStatus, number> {
+export function zeroCounts(): Record<AuditStatus, number> {
   const zero = AUDIT_STATUSES.map((status): [AuditStatus, number] => [status, 0]);
   return Object.fromEntries(zero) as Record<AuditStatus, number>;
 }
 
 export function sumCounts(all: Iterable<AuditCounts>): AuditCounts {
-  const sum = noCounts();
+  const sum = zeroCounts();
   for (const counts of all) {
     for (const status of AUDIT_STATUSES) sum[status] += counts[status];
   }

@@ -10,7 +10,7 @@
 //   J4. Only the current version can be missing. The ledger rejects events of older ones as stale,
 //       without a record. Below a delete marker, nothing is current.
 //   J5. A listed record and an event of the same bytes without versions are double only if nothing
-//       else was applied between them, with room for the difference of two clocks.
+//       else was applied between them. The clocks of two commits may differ.
 
 import { unreachable } from "../core/assert.ts";
 import { compareSequencers } from "../core/events/sequencer.ts";
@@ -62,7 +62,7 @@ interface VersionEntry {
   readonly matches: Match[];
 }
 
-/** Room for clocks that differ, when commits are compared by time (J5). */
+/** How far clocks may differ when commits are compared by time (J5). */
 const CLOCKS_DIFFER_MS = minutes(1);
 const OTHERS_MAX = 1_000;
 

@@ -3,18 +3,18 @@
 //   C2. `head` is synchronous while a page has items: a merge awaits once per page, not per item.
 
 /** One page of a list and the cursor of the next one; null after the last page. */
-export interface Page<T> {
+export interface SortedPage<T> {
   readonly items: readonly T[];
   readonly next: string | null;
 }
 
 export class PageCursor<T> {
-  readonly #read: (after: string | null) => Promise<Page<T>>;
+  readonly #read: (after: string | null) => Promise<SortedPage<T>>;
   #items: readonly T[] = [];
   #at = 0;
-  #next: Promise<Page<T>> | null;
+  #next: Promise<SortedPage<T>> | null;
 
-  constructor(read: (after: string | null) => Promise<Page<T>>) {
+  constructor(read: (after: string | null) => Promise<SortedPage<T>>) {
     this.#read = read;
     this.#next = this.#request(null);
   }
@@ -43,7 +43,7 @@ export class PageCursor<T> {
     }
   }
 
-  #request(after: string | null): Promise<Page<T>> {
+  #request(after: string | null): Promise<SortedPage<T>> {
     const page = this.#read(after);
     page.catch(() => undefined); // Reported by `fill`.
     return page;

@@ -76,8 +76,8 @@ describe.each([true, false])("in a bucket with versions: %s", (versioned) => {
     await world.commit(world.put("a", "1"));
     world.remove("a");
     world.settle();
-    const kept = versioned ? "committed" : "gone";
-    expect(await world.statuses()).toEqual([`a ${kept}`]);
+    const status = versioned ? "committed" : "gone";
+    expect(await world.statuses()).toEqual([`a ${status}`]);
     expect(await world.statuses({ handlesRemovals: true })).toEqual(["a orphan"]);
   });
 

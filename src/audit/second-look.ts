@@ -4,8 +4,8 @@
 //       read at different times, so an object that changed between them may look wrong.
 //   S3. The object's row in the ledger is asked last. It names the state that was applied last,
 //       also if masks hide the key in the records.
-//   S4. What the ledger may have forgotten is unknown, never missing. So is an object whose event may
-//       be in a queue that cannot be read.
+//   S4. What the ledger may have forgotten is unknown, never missing. So is an object whose event
+//       may be in a queue that cannot be read.
 //   S5. A removal has no time of its own, so an object that looks removed is read again after a
 //       pause. After PAUSES_MAX pauses the rest is unknown.
 
@@ -167,9 +167,9 @@ export class SecondLook {
     const { bucket, context } = this.#options;
     const { lister, effects, ledger } = this.#ports;
     const versions = await versionsOf(lister, bucket, key, signal);
-    const known = await Promise.all(effects.map((each) => each.find(bucket, key)));
+    const listed = await Promise.all(effects.map((each) => each.find(bucket, key)));
     const lines: { line: AuditLine; doubt: Doubt | null }[] = [];
-    const some = known.filter((effect) => effect !== null);
+    const some = listed.filter((effect) => effect !== null);
     const judge = new KeyJudge(context, key, versions, some, (line, doubt) =>
       lines.push({ line, doubt }),
     );

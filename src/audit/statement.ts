@@ -4,16 +4,16 @@
 //   T2. Each segment extends a chain of digests. A statement of a longer window with the same lines
 //       has the same chain at the end of the earlier window.
 //   T3. `digest` is the SHA-256 of the canonical JSON of all other fields except `signature`.
-//   T4. A segment that the ledger may have forgotten is carried over from the earlier statement, and
-//       says so. Its lines are not judged again.
+//   T4. A segment that the ledger may have forgotten is carried over from the earlier statement,
+//       and says so. Its lines are not judged again.
 //   T5. Memory holds a hash per day, and EXCEPTIONS_MAX exceptions. The counts are always complete.
 
 import { canonicalJson } from "../core/encoding/canonical-json.ts";
 import { createDigest, type Digest, sha256Hex } from "../core/encoding/hash.ts";
-import { formatInstant } from "../core/encoding/rfc3339.ts";
+import { formatInstant, parseInstant } from "../core/encoding/rfc3339.ts";
 import { days, type EpochMs, epochMs } from "../core/units.ts";
 import type { AuditCounts, AuditException, AuditStatus, AuditVerdict } from "../ports/audit.ts";
-import { type AuditLine, FAILURES, LISTED, lineText, noCounts, sumCounts } from "./audit-line.ts";
+import { type AuditLine, FAILURES, LISTED, lineText, sumCounts, zeroCounts } from "./audit-line.ts";
 
 export const STATEMENT_SCHEMA = "https://tidegate.dev/schemas/audit-statement-1.json";
 
@@ -136,15 +136,15 @@ export class StatementBuilder {
     this.#window = window;
     const { previous, forgetsBefore } = window;
     const cuts = previous === null ? [] : [...previous.cuts, previous.window.to];
-    this.#cuts = [...new Set(cuts.map((at) => Date.parse(at)))].toSorted((a, b) => a - b);
+    this.#cuts = [...new Set(cuts.map(instantMs))].toSorted((a, b) => a - b);
     for (const segment of previous?.segments ?? []) {
-      const from = Date.parse(segment.from);
+      const from = instantMs(segment.from);
       if (this.#endOf(from) <= forgetsBefore) {
         this.#carried.set(from, { ...segment, carried: true }); // T4
       }
     }
     for (const exception of previous?.exceptions ?? []) {
-      if (this.#carried.has(this.#startOf(Date.parse(exception.at)))) this.#except(exception);
+      if (this.#carried.has(this.#startOf(instantMs(exception.at)))) this.#except(exception);
     }
   }
 
@@ -153,7 +153,7 @@ export class StatementBuilder {
     if (this.#carried.has(from)) return; // T4
     let segment = this.#open.get(from);
     if (segment === undefined) {
-      segment = { counts: noCounts(), digest: createDigest("sha256"), text: "" };
+      segment = { counts: zeroCounts(), digest: createDigest("sha256"), text: "" };
       this.#open.set(from, segment);
     }
     segment.counts[line.status] += 1;
@@ -227,7 +227,7 @@ function flush(segment: OpenSegment): void {
   segment.text = "";
 }
 
-export function verdictOf(counts: AuditCounts): AuditVerdict {
+function verdictOf(counts: AuditCounts): AuditVerdict {
   if (counts.missing + counts.orphan + counts.double > 0) return "incomplete";
   return counts.unknown > 0 ? "undecided" : "complete";
 }
@@ -271,8 +271,8 @@ function changesOf(
   exceptions: readonly ListedException[],
 ): StatementChanges {
   const { digest, chain, window } = previous;
-  const end = Date.parse(window.to);
-  const earlier = segments.filter(({ from }) => Date.parse(from) < end);
+  const end = instantMs(window.to);
+  const earlier = segments.filter(({ from }) => instantMs(from) < end);
   const before = new Map(previous.segments.map((segment) => [segment.from, segment]));
   const after = new Map(earlier.map((segment) => [segment.from, segment]));
   const starts = [...new Set([...before.keys(), ...after.keys()])].toSorted();
@@ -280,7 +280,7 @@ function changesOf(
   const nameOf = ({ key, versionId, status }: ListedException) =>
     JSON.stringify([key, versionId, status]);
   const old = new Set(previous.exceptions.map(nameOf));
-  const inOld = exceptions.filter(({ at }) => Date.parse(at) < end);
+  const inOld = exceptions.filter(({ at }) => instantMs(at) < end);
   const now = new Set(inOld.map(nameOf));
   return {
     digest,
@@ -295,4 +295,9 @@ function changesOf(
     resolved: previous.exceptions.filter((exception) => !now.has(nameOf(exception))),
     appeared: inOld.filter((exception) => !old.has(nameOf(exception))),
   };
+}
+
+function instantMs(text: string): number {
+  const parsed = parseInstant(text);
+  return parsed.kind === "instant" ? parsed.epochMs : Number.NaN;
 }

@@ -110,12 +110,12 @@ async function placeOn(
 }
 
 /** Three objects arrive, and the event of a fourth never does. */
-async function ingestThreeOfFour(place: Place): Promise<void> {
-  await place.notify();
-  for (const key of ["in/a", "in/b", "in/ü"]) await place.put(key, key);
-  await place.run(() => place.handled.length >= 3);
-  await place.notify(false);
-  await place.put("in/lost", "never notified");
+async function ingestThreeOfFour(world: Place): Promise<void> {
+  await world.notify();
+  for (const key of ["in/a", "in/b", "in/ü"]) await world.put(key, key);
+  await world.run(() => world.handled.length >= 3);
+  await world.notify(false);
+  await world.put("in/lost", "never notified");
 }
 
 /** The window ends after the second of the last write, which may be the present one. */
@@ -124,57 +124,57 @@ async function settled(): Promise<AuditCall> {
   return NOW;
 }
 
-async function findsAndRepairs(place: Place): Promise<void> {
-  await ingestThreeOfFour(place);
+async function findsAndRepairs(world: Place): Promise<void> {
+  await ingestThreeOfFour(world);
   const call = await settled();
-  const broken = await audit(place.lines, place.settings, call);
+  const broken = await audit(world.lines, world.settings, call);
   expect(broken).toMatchObject({
     verdict: "incomplete",
     counts: { committed: 3, missing: 1, orphan: 0, double: 0, unknown: 0 },
     exceptions: [{ key: "in/lost", status: "missing" }],
     sink: { checked: true, what: "table lines" },
   });
-  expect(await repair(place.lines, place.settings, broken, quiet)).toBe(1);
-  const complete = await audit(place.lines, place.settings, { ...call, previous: broken });
+  expect(await repair(world.lines, world.settings, broken, quiet)).toBe(1);
+  const complete = await audit(world.lines, world.settings, { ...call, previous: broken });
   expect(complete).toMatchObject({ verdict: "complete", counts: { committed: 4, missing: 0 } });
   expect(complete.previous?.resolved.map(({ key }) => key)).toEqual(["in/lost"]);
-  const again = await audit(place.lines, place.settings, { ...call, previous: complete });
+  const again = await audit(world.lines, world.settings, { ...call, previous: complete });
   expect(again.previous).toMatchObject({ unchanged: true, chain: complete.chain });
 }
 
 describe("on the embedded cloud", () => {
   test("an audit finds the object whose event never came, and a repair ingests it", async () => {
-    const place = await placeOn(cloud.endpoint);
-    await findsAndRepairs(place);
-    const ledger = await openLedger(place.settings.ledger, systemPorts, { readOnly: true });
-    const audits = await listAudits(ledger, { pipeline: place.bucket, generation: 0 }, 10);
+    const world = await placeOn(cloud.endpoint);
+    await findsAndRepairs(world);
+    const ledger = await openLedger(world.settings.ledger, systemPorts, { readOnly: true });
+    const audits = await listAudits(ledger, { pipeline: world.bucket, generation: 0 }, 10);
     await ledger.close();
     expect(audits.map(({ verdict }) => verdict)).toEqual(["complete", "complete", "incomplete"]);
   }, 60_000);
 
   test("an object whose event is still queued is waiting, not missing", async () => {
-    const place = await placeOn(cloud.endpoint);
-    await ingestThreeOfFour(place);
-    await place.notify();
-    await place.put("in/queued", "later");
-    const { counts, queue } = await audit(place.lines, place.settings, await settled());
+    const world = await placeOn(cloud.endpoint);
+    await ingestThreeOfFour(world);
+    await world.notify();
+    await world.put("in/queued", "later");
+    const { counts, queue } = await audit(world.lines, world.settings, await settled());
     expect(counts).toMatchObject({ committed: 3, missing: 1, waiting: 1 });
     expect(queue).toEqual({ read: "exact", messages: 1 });
   }, 60_000);
 
   test("rows that someone deleted from the register, or added to it, are found", async () => {
-    const place = await placeOn(cloud.endpoint);
-    await ingestThreeOfFour(place);
-    const db = new DatabaseSync(place.settings.ledger.slice("sqlite:".length));
+    const world = await placeOn(cloud.endpoint);
+    await ingestThreeOfFour(world);
+    const db = new DatabaseSync(world.settings.ledger.slice("sqlite:".length));
     db.exec(`DELETE FROM tidegate_sink_writers WHERE object LIKE '%in/a'`);
     const columns = "table_name, object, sequencer, event_time, record_key, fence";
-    const stray = `s3://${place.bucket}/in/stray`;
+    const stray = `s3://${world.bucket}/in/stray`;
     db.prepare(
       `INSERT INTO tidegate_sink_writers (${columns}) VALUES (?, ?, '', ?, 'k1:00', ?)`,
     ).run("lines", stray, Date.now(), Date.now());
     db.close();
     await systemPorts.clock.sleep(seconds(1.1));
-    const { exceptions } = await audit(place.lines, place.settings, NOW);
+    const { exceptions } = await audit(world.lines, world.settings, NOW);
     expect(exceptions.map(({ key, status }) => `${key} ${status}`)).toEqual([
       "in/a missing",
       "in/lost missing",
@@ -183,8 +183,8 @@ describe("on the embedded cloud", () => {
   }, 60_000);
 
   test("a signed statement follows its schema, and an edited one or another key is rejected", async () => {
-    const place = await placeOn(cloud.endpoint);
-    await ingestThreeOfFour(place);
+    const world = await placeOn(cloud.endpoint);
+    await ingestThreeOfFour(world);
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const other = generateKeyPairSync("ed25519").publicKey;
     const paths = Object.fromEntries(
@@ -197,7 +197,7 @@ describe("on the embedded cloud", () => {
     writeFileSync(of("key.pem"), privateKey.export({ type: "pkcs8", format: "pem" }));
     writeFileSync(of("pub.pem"), publicKey.export({ type: "spki", format: "pem" }));
     writeFileSync(of("other.pem"), other.export({ type: "spki", format: "pem" }));
-    const statement = await audit(place.lines, place.settings, NOW);
+    const statement = await audit(world.lines, world.settings, NOW);
     const signed = signStatement(statement, readSigningKey(of("key.pem")));
     const validate = new Ajv2020().compile(JSON.parse(readFileSync(SCHEMA, "utf8")));
     expect([validate(signed), validate.errors]).toEqual([true, null]);
@@ -216,9 +216,9 @@ describe("on the embedded cloud", () => {
   }, 60_000);
 
   test("a window that cannot be judged, and a bucket that does not exist, are rejected", async () => {
-    const place = await placeOn(cloud.endpoint);
-    await ingestThreeOfFour(place);
-    const run = (call: AuditCall) => audit(place.lines, place.settings, { ...NOW, ...call });
+    const world = await placeOn(cloud.endpoint);
+    await ingestThreeOfFour(world);
+    const run = (call: AuditCall) => audit(world.lines, world.settings, { ...NOW, ...call });
     const now = Date.now();
     await expect(run({ from: now - 5, to: now - 10 })).rejects.toThrow("is not before --to");
     await expect(run({ from: now + 60_000 })).rejects.toThrow("is in the future; no object");
@@ -228,26 +228,26 @@ describe("on the embedded cloud", () => {
     expect(empty).toMatchObject({ verdict: "complete", segments: [] });
     const previous = await run({});
     await expect(run({ previous, prefix: "in/" })).rejects.toThrow("about prefix");
-    const { name, handler } = place.lines;
-    const source = { bucket: "no-such-bucket", queue: `${place.bucket}-events` };
+    const { name, handler } = world.lines;
+    const source = { bucket: "no-such-bucket", queue: `${world.bucket}-events` };
     const elsewhere = pipeline({ name, source, handler });
-    await expect(audit(elsewhere, place.settings, NOW)).rejects.toThrow("NoSuchBucket");
+    await expect(audit(elsewhere, world.settings, NOW)).rejects.toThrow("NoSuchBucket");
     const masked = pipeline({
       name,
-      source: { bucket: place.bucket, queue: `${place.bucket}-events` },
+      source: { bucket: world.bucket, queue: `${world.bucket}-events` },
       mask: ["object.key"],
       handler,
     });
-    await expect(audit(masked, place.settings, NOW)).rejects.toThrow("masks the keys");
+    await expect(audit(masked, world.settings, NOW)).rejects.toThrow("masks the keys");
   }, 60_000);
 
   test("a sink function is not checked, and the statement says so", async () => {
-    const place = await placeOn(cloud.endpoint);
-    await ingestThreeOfFour(place);
-    const { name, handler } = place.lines;
-    const source = { bucket: place.bucket, queue: `${place.bucket}-events` };
+    const world = await placeOn(cloud.endpoint);
+    await ingestThreeOfFour(world);
+    const { name, handler } = world.lines;
+    const source = { bucket: world.bucket, queue: `${world.bucket}-events` };
     const plain = pipeline({ name, source, sink: async () => {}, handler });
-    const { sink, counts } = await audit(plain, place.settings, await settled());
+    const { sink, counts } = await audit(plain, world.settings, await settled());
     expect(sink).toEqual({ checked: false, what: "a sink function cannot be listed" });
     expect(counts).toMatchObject({ committed: 3, missing: 1 });
   }, 60_000);

@@ -1,6 +1,6 @@
 // Read queue: which events of objects are still in the queue of a pipeline, for its audit.
 //   R1. The embedded cloud shows its messages. SQS only counts them: an empty queue holds nothing
-//       back, and of another one only the reports of running processes say how old its messages are.
+//       back; how old the messages of another one are, only reports of running processes say.
 //   R2. A queue that cannot be read makes objects unknown, never missing.
 
 import type { QueueSnapshot } from "../../audit/queue-snapshot.ts";
