@@ -48,6 +48,7 @@ import {
   readObjectEvent,
   readOwnEvent,
 } from "./read-event.ts";
+import { recordRandom } from "./record-random.ts";
 
 export type Handled =
   | {
@@ -135,7 +136,8 @@ export function createHandleStage(
       };
       const { fence, attempt: count } = claim;
       const claimed = { ...decision, fence, attempt: count, signal, log };
-      const context = { key: record.identity, ...claimed, ...effectMethods(buffer, signal) };
+      const fixed = fixedContext(pipeline, record, claim);
+      const context = { ...fixed, ...claimed, ...effectMethods(buffer, signal) };
       try {
         let collected: CollectedEffects = NO_EFFECTS;
         await attempt.run(async () => {
@@ -173,6 +175,14 @@ function createBuffer(
   claim: Claim,
 ): EffectBuffer {
   return new EffectBuffer(openStage && (() => openStage(record, claim)), effectLimits);
+}
+
+/** The part of the context that is the same for every attempt at a record. */
+function fixedContext(pipeline: Pipeline, { identity }: WorkRecord, { input }: Claim) {
+  const { parameters, models, lookups } = pipeline;
+  const { eventTime } = input;
+  const drawn = recordRandom(pipeline, { identity, eventTime });
+  return { key: identity, ...drawn, parameters, models, lookups };
 }
 
 function tooLong({ timeoutMs }: Pipeline): DeadlinePassed {
