@@ -134,8 +134,7 @@ export function createHandleStage(
         const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
         telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
       };
-      const { fence, attempt: count } = claim;
-      const claimed = { ...decision, fence, attempt: count, signal, log };
+      const claimed = { ...decision, fence: claim.fence, attempt: claim.attempt, signal, log };
       const fixed = fixedContext(pipeline, record, claim);
       const context = { ...fixed, ...claimed, ...effectMethods(buffer, signal) };
       try {
