@@ -156,7 +156,7 @@ export const DELIVERY_MISTAKES: readonly Mistake[] = [
 
 /** Rules about loss and double effects that no world shows, and why. */
 export const WITHOUT_WORLD: Readonly<Record<string, string>> = {
-  "queue-name": "AWS refuses the name, so there is no queue that could run.",
+  "queue-name": "AWS refuses the name, so the queue never exists.",
   "dedup-per-group": "The simulated queue deduplicates per queue only.",
   "fifo-topic-filtered": "The simulated producers send to a queue, not to a topic with filters.",
   "subscription-without-dead-letters": "The simulated producers send to a queue, not to a topic.",

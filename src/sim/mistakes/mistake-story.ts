@@ -1,5 +1,5 @@
 // Mistake story: the shortest run of a mistake, for a reader who does not know the simulator.
-//   Y1. Times count from the first step of the record, and processes that merely start are left out.
+//   Y1. Times count from the first step of the record. The first start of a process is left out.
 //   Y2. Nothing is invented: every line is an event of the run.
 
 import type { HistoryEvent } from "../history.ts";
