@@ -5,7 +5,21 @@ import { HeavyFirst } from "./test/support/heavy-first.ts";
 
 // Examples import the package by its name. In tests that resolves to its sources, without a build.
 const conditions = ["tidegate-source", "node"];
-const resolution = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+// Pipeline files of tests are in temporary folders, from where the package's name leads nowhere.
+const ownPackage = {
+  name: "own-package",
+  enforce: "pre" as const,
+  resolveId(this: { resolve: (...request: never) => unknown }, id: string, importer?: string) {
+    const isOurs = id === "tidegate" || id.startsWith("tidegate/");
+    if (!isOurs || importer?.startsWith(import.meta.dirname)) return null;
+    return this.resolve(id as never, join(import.meta.dirname, "src/index.ts") as never);
+  },
+};
+const resolution = {
+  plugins: [ownPackage],
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+};
 
 /** Much longer than any test takes alone, because others may run at the same time. */
 const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
