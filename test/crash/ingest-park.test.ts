@@ -1,5 +1,6 @@
 // Kills a consumer at every point of parking a record, lets a fresh one continue, and checks the
-// dossier, the dead letters and the queue. TIDEGATE_KILL_WAYS=all runs every path and point, as CI does.
+// dossier, the dead letters and the queue. TIDEGATE_KILL_WAYS=all runs every path and point, as CI
+// does.
 //   G1. Whatever the point, the record is parked with one dossier, which names its dead letter.
 //   G2. A FIFO dead-letter queue holds one copy. A standard one holds one for each time that it was
 //       sent and not noted; readers treat the copies as one.

@@ -18,7 +18,7 @@ import {
 } from "./power-run.ts";
 import type { StoreKind } from "./promises.ts";
 
-const CUTS = Number(process.env.TIDEGATE_POWER_CUTS ?? 9);
+const CUTS = Number(process.env.TIDEGATE_POWER_CUTS ?? 6);
 const OPERATIONS = 60;
 const SEED = 20_261;
 const KINDS: readonly StoreKind[] = ["broker", "compact", "blobs", "ledger"];
