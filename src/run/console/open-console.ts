@@ -1,5 +1,6 @@
 // Open console: the console on a running embedded cloud, or on a ledger and queues elsewhere.
-//   O1. The console has its own connection to the ledger, read-only without actions.
+//   O1. The console reads its ledger in another thread, on a connection that cannot write. Only
+//       with actions it has a second connection, which can.
 //   O2. A ledger that does not exist yet is looked for again: a console may be opened first.
 
 import { existsSync } from "node:fs";
@@ -21,17 +22,20 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import { listSqliteScopes } from "../../stores/sqlite/ledger/list-scopes.ts";
 import type { DevNames } from "../dev/dev-setup.ts";
-import { brokerLooks } from "../late/look-at-queues.ts";
+import { boundedLooks } from "../late/look-at-queues.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import type { RunningPipeline } from "../run-pipeline.ts";
 import { createConsoleActions, type OpenedQueues } from "./console-actions.ts";
 import { createConsoleReads } from "./console-reads.ts";
 import { type CloudRoles, countsOf, createEmbeddedCloud } from "./embedded-cloud.ts";
+import { createLedgerThread } from "./ledger-thread.ts";
 import { createMessageMask } from "./message-mask.ts";
 import { createPageFiles } from "./page-files.ts";
 import { createRefresher } from "./refresher.ts";
 
+/** Queues with more messages are counted only: each look decodes what it sees. */
+const LOOKED_AT_MAX = 1_000;
 /** How long the names of pipelines are kept. */
 const SCOPES_MS = 5_000;
 
@@ -117,15 +121,15 @@ export async function mountConsole(
   return console;
 }
 
-/** As `completeUpTo` of the pipeline, without injected faults and with a gentle ledger. */
-function completenessOf(
+/** As `completeUpTo` of the pipeline, without injected faults and with bounded looks. */
+async function completenessOf(
   engine: Broker,
   { pipeline, names, objects }: NonNullable<EmbeddedConsoleOptions["dev"]>,
   ledger: Ledger,
 ): Promise<Completeness> {
   const { queue, deadLetterQueue, lateQueue } = names;
   const queues = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
-  const looks = brokerLooks(engine, queues);
+  const looks = await boundedLooks(engine, queues, LOOKED_AT_MAX);
   return readCompleteness({ ...systemPorts, ledger, looks, objects }, pipeline);
 }
 
@@ -146,24 +150,29 @@ export interface SourceParts extends ConsoleAccess {
 /** The console's source on these parts; it opens the ledger (O1, O2). */
 export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSource> {
   const { url, pipeline, allowActions = false, openQueues } = parts;
-  let ledger: Ledger | null = null;
+  const thread = url === null ? null : createLedgerThread(url); // O1
+  let writer: Ledger | null = null;
+  let isFound = false;
   const pipelines = createRefresher(systemPorts.clock, async () => pipelinesOf(parts), SCOPES_MS);
   const createReads = () =>
     createConsoleReads({
       ...parts,
-      ledger,
+      ledger: isFound ? (thread?.reads ?? null) : null,
       pipelines: async () => (await pipelines.value()) ?? [],
     });
   const find = async () => {
-    if (ledger !== null || url === null || isMissing(url)) return false;
+    if (isFound || url === null || isMissing(url)) return false;
     const options = allowActions ? { migrate: false } : { readOnly: true };
-    ledger = await openLedger(url, systemPorts, options);
+    const opened = await openLedger(url, systemPorts, options); // A wrong ledger fails here.
+    if (allowActions) writer = opened;
+    else await opened.close();
+    isFound = true;
     return true;
   };
   await find();
   let reads = createReads();
   const current = async () => {
-    if (await find()) reads = createReads();
+    if (await find()) reads = createReads(); // O2
     return reads;
   };
   return {
@@ -172,13 +181,14 @@ export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSour
     readOnly: !allowActions,
     reads: lazyReads(current),
     cloud: parts.cloud,
-    actions:
-      allowActions && ledger !== null && openQueues !== null
-        ? createConsoleActions({ ...systemPorts, ledger, pipeline, openQueues })
-        : null,
+    get actions() {
+      if (writer === null || openQueues === null) return null;
+      return createConsoleActions({ ...systemPorts, ledger: writer, pipeline, openQueues });
+    },
     async close() {
+      await thread?.close();
       await parts.close();
-      await ledger?.close();
+      await writer?.close();
     },
   };
 }
