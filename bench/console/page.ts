@@ -1,25 +1,29 @@
-// Page: a process that looks at the console as a browser with four open pages does: every view
-// again and again, a second apart. It prints the slowest answer of each view when its input ends.
+// Page: a process that looks at the console as a browser with open pages does: every view again and
+// again, a second apart. A line "open" or "close" on its input opens or closes all pages. It prints
+// the slowest answer of all when its input ends.
+
+import { createInterface } from "node:readline";
 
 const LOOK_MS = 1_000;
 const [endpoint = "", ...views] = process.argv.slice(2);
-const slowest: Record<string, number> = {};
-let isOpen = true;
-process.stdin.on("end", () => {
-  isOpen = false;
-});
-process.stdin.resume();
+let slowestMs = 0;
+let isOpen = false;
+let isEnding = false;
 
 async function look(view: string): Promise<void> {
-  while (isOpen) {
+  while (!isEnding) {
+    await new Promise((wake) => setTimeout(wake, LOOK_MS));
+    if (!isOpen) continue;
     const startedAt = performance.now();
     const reply = await fetch(`${endpoint}/_tidegate/api/v1/${view}`);
     await reply.arrayBuffer();
     if (!reply.ok) throw new Error(`${view}: ${reply.status}`);
-    slowest[view] = Math.max(slowest[view] ?? 0, performance.now() - startedAt);
-    await new Promise((wake) => setTimeout(wake, LOOK_MS));
+    slowestMs = Math.max(slowestMs, performance.now() - startedAt);
   }
 }
 
-await Promise.all(views.map(look));
-console.log(JSON.stringify(slowest));
+const looking = views.map(look);
+for await (const line of createInterface({ input: process.stdin })) isOpen = line === "open";
+isEnding = true;
+await Promise.all(looking);
+console.log(slowestMs);

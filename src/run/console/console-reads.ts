@@ -7,6 +7,7 @@
 import { reasonOf } from "../../core/errors.ts";
 import { durationMs } from "../../core/units.ts";
 import { type Completeness, readStoredCompleteness } from "../../ingest/late/complete-up-to.ts";
+import { findPause } from "../../ingest/running/pause.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { TimeView } from "../../ports/console-record-views.ts";
@@ -56,6 +57,8 @@ interface ScopeReads {
   readonly looked: boolean;
   /** The latest count of dead letters. */
   parked: ParkedCount | null;
+  /** As of the latest look. */
+  paused: FlowFacts["paused"];
 }
 
 export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
@@ -101,6 +104,19 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
     async runs(scope, page) {
       return ledger === null ? { runs: [], next: null } : ledger.runs(scope, page);
     },
+    async pipelineState(scope) {
+      const nothing = { ...scope, paused: null, processes: [] };
+      return ledger === null ? nothing : ledger.pipelineState(scope);
+    },
+    async replays(scope, page) {
+      return ledger === null ? { replays: [], next: null } : ledger.replays(scope, page);
+    },
+    async replay(scope, run) {
+      return ledger === null ? null : ledger.replay(scope, run);
+    },
+    async replayDiff(scope, run) {
+      return ledger === null ? null : ledger.replayDiff(scope, run);
+    },
     async setupCheck() {
       const check = await setup.value();
       const unknown = ["the check is still running; ask again"];
@@ -120,7 +136,7 @@ function createScopeReads(
   const rows = asLedger(ledger);
   const complete = () => look?.(rows) ?? readStoredCompleteness(rows, scope);
   const completeness = createRefresher(systemPorts.clock, complete, COMPLETE_MS, LOOK_SHARE);
-  return { ledger, completeness, looked: look !== null, parked: null };
+  return { ledger, completeness, looked: look !== null, parked: null, paused: null };
 }
 
 /** What computes completeness reads only; the thread's connection could not write (C1). */
@@ -156,6 +172,9 @@ async function readFlow(
       attempt("dead letters", async () => {
         reads.parked = await reads.ledger.parked(scope);
       }),
+      attempt("pause", async () => {
+        reads.paused = await findPause(asLedger(reads.ledger), scope);
+      }),
       attempt("completeness", () => reads.completeness.value()),
     ]);
     await Promise.race([refreshed, systemPorts.clock.sleep(FLOW_WAIT_MS)]); // C2
@@ -172,6 +191,7 @@ async function readFlow(
     watermark: snapshot?.watermark ?? completeness?.watermark ?? null,
     completeUpTo: completeness?.at ?? null,
     heldBy: holderClause(completeness?.heldBy ?? null, null),
+    paused: reads?.paused ?? null,
     failures: [...failures],
   };
 }

@@ -8,6 +8,12 @@
 import type { Completeness } from "../../ingest/late/complete-up-to.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type {
+  PipelineStateView,
+  ReplayDiffView,
+  ReplayPageView,
+  ReplayView,
+} from "../../ports/console-control-views.ts";
+import type {
   DeadLetterGroupPage,
   DeadLetterPage,
   RecordHistory,
@@ -19,10 +25,12 @@ import type { PageRequest, RecordSearch } from "../../ports/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";
+import { readPipelineStatus } from "../control/pipeline-control.ts";
 import { createDeadLetterIndex, type DeadLetterIndex } from "./dead-letter-index.ts";
 import { readGroups, readItems } from "./dead-letter-reads.ts";
 import { readRecord, readRecords, runView } from "./record-reads.ts";
 import { createRefresher, type Refresher } from "./refresher.ts";
+import { type ReplayOwner, readReplay, readReplayDiff, readReplays } from "./replay-reads.ts";
 import { readTime } from "./time-reads.ts";
 
 /** Reads of a ledger that queued messages and completeness need, one row or page each. */
@@ -52,12 +60,20 @@ export interface LedgerReads extends PlainReads {
   /** Null if it takes longer than a view may. */
   time(scope: LedgerScope, request: TimeRequest): Promise<TimeView | null>;
   runs(scope: LedgerScope, page: PageRequest): Promise<RunPageView>;
+  pipelineState(scope: LedgerScope): Promise<PipelineStateView>;
+  replays(scope: LedgerScope, page: PageRequest): Promise<ReplayPageView>;
+  replay(scope: LedgerScope, run: string): Promise<ReplayView | null>;
+  replayDiff(scope: LedgerScope, run: string): Promise<ReplayDiffView | null>;
 }
 
 interface ReadPorts {
   readonly clock: Clock;
   readonly turn: Turn;
   readonly ledger: Ledger;
+  /** The URL of the ledger. */
+  readonly url: string;
+  /** The pipeline of this console, for its replays; null if only names are known. */
+  readonly owner: ReplayOwner | null;
 }
 
 const TIME_MS = 2_000;
@@ -103,6 +119,10 @@ export function createLedgerReads(ports: ReadPorts): LedgerReads {
       const { runs, next } = await ledger.listRuns(scope, { after: cursor, limit });
       return { runs: runs.map((run) => runView(run, clock.now())), next };
     },
+    pipelineState: (scope) => readPipelineStatus({ clock, ledger }, scope),
+    replays: (scope, page) => readReplays(ports, scope, page),
+    replay: (scope, run) => readReplay(ports, scope, run),
+    replayDiff: (scope, run) => readReplayDiff(ports, scope, run),
   };
 }
 

@@ -12,12 +12,12 @@ import { createLedgerReads, type LedgerReads } from "./ledger-reads.ts";
 import type { LedgerThreadAnswer, LedgerThreadCall, LedgerThreadData } from "./ledger-thread.ts";
 
 const port = present(parentPort, "the port of a worker thread");
-const { url } = workerData as LedgerThreadData;
+const { url, owner } = workerData as LedgerThreadData;
 let opening: Promise<LedgerReads> | null = null;
 
 async function open(): Promise<LedgerReads> {
   const ledger = await openLedger(url, systemPorts, { readOnly: true });
-  return createLedgerReads({ ...systemPorts, ledger });
+  return createLedgerReads({ ...systemPorts, ledger, url, owner });
 }
 
 /** A ledger that could not be opened is tried again with the next call. */

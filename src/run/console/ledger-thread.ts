@@ -8,9 +8,11 @@
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, TidegateError } from "../../core/errors.ts";
 import type { LedgerReads } from "./ledger-reads.ts";
+import type { ReplayOwner } from "./replay-reads.ts";
 
 export interface LedgerThreadData {
   readonly url: string;
+  readonly owner: ReplayOwner | null;
 }
 
 export interface LedgerThreadCall {
@@ -37,12 +39,12 @@ interface Waiter {
 const ENTRY = `./ledger-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
 const CLOSED = "the console is closed";
 
-/** Reads of the ledger at `url`, in another thread. Tests pass another `entry`. */
+/** Reads of a ledger, in another thread. Tests pass another `entry`. */
 export function createLedgerThread(
-  url: string,
+  data: LedgerThreadData,
   entry = new URL(ENTRY, import.meta.url),
 ): LedgerThread {
-  const thread = new ReadThread(url, entry);
+  const thread = new ReadThread(data, entry);
   const call =
     (method: keyof LedgerReads) =>
     (...given: unknown[]) =>
@@ -60,6 +62,10 @@ export function createLedgerThread(
       deadLetters: call("deadLetters"),
       time: call("time"),
       runs: call("runs"),
+      pipelineState: call("pipelineState"),
+      replays: call("replays"),
+      replay: call("replay"),
+      replayDiff: call("replayDiff"),
     },
     close: () => thread.close(),
   };
@@ -73,8 +79,8 @@ class ReadThread {
   #calls = 0;
   #closed = false;
 
-  constructor(url: string, entry: URL) {
-    this.#data = { url };
+  constructor(data: LedgerThreadData, entry: URL) {
+    this.#data = data;
     this.#entry = entry;
   }
 

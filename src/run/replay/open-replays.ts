@@ -129,6 +129,11 @@ export async function openReplays(pipeline: Pipeline, options: ReplaysOptions): 
   return new LedgerReplays(pipeline, options, ledger);
 }
 
+/** The same on an open ledger, which stays the caller's to close. */
+export function replaysOn(pipeline: Pipeline, options: ReplaysOptions, ledger: Ledger): Replays {
+  return new LedgerReplays(pipeline, options, ledger);
+}
+
 class LedgerReplays implements Replays {
   readonly #pipeline: Pipeline;
   readonly #options: ReplaysOptions;
