@@ -2,7 +2,7 @@
 // position, in order; checks, cursors and filters are the same everywhere.
 //   T1. The order is total: the chosen value, then the record key, both by UTF-8 bytes. A position
 //       is that of a row, so a page starts after the last row that the previous page looked at.
-//   T2. A store filters nothing, so a page looks at LOOK_MAX rows at most. Beyond that it ends
+//   T2. A store filters nothing, except committed rows if it has an index without them. So a page looks at LOOK_MAX rows at most. Beyond that it ends
 //       early: no page reads a whole ledger in search of a rare outcome.
 //   T3. The upper end of a prefix is the next text that no longer starts with it.
 
@@ -42,6 +42,8 @@ export interface TimeRange {
   readonly to: number;
   /** Set for the newest first: rows before `start`, down to this time; `to` is then unused. */
   readonly downTo?: number;
+  /** Committed rows may be left out, by a store that has an index for it. */
+  readonly unsettled?: boolean;
   readonly limit: number;
 }
 
@@ -127,7 +129,7 @@ function firstStart({ by, from, to, bucket, prefix, newestFirst }: RecordQuery):
 }
 
 function rangeOf(
-  { by, from, to, bucket, prefix, newestFirst }: RecordQuery,
+  { by, from, to, bucket, prefix, newestFirst, outcomes }: RecordQuery,
   start: Start,
   limit: number,
 ): RecordRange {
@@ -136,7 +138,8 @@ function rangeOf(
     return { by, start: start as ObjectRange["start"], bucket: bucket ?? null, end, limit };
   }
   const upTo = to ?? Number.MAX_SAFE_INTEGER;
-  const range = { by, start: start as TimeRange["start"], to: upTo, limit };
+  const unsettled = by === "event-time" && outcomes?.includes("committed") === false;
+  const range = { by, start: start as TimeRange["start"], to: upTo, unsettled, limit };
   return newestFirst === true ? { ...range, downTo: from ?? Number.MIN_SAFE_INTEGER } : range;
 }
 

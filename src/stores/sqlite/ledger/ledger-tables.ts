@@ -8,6 +8,8 @@
 //       columns unless they change.
 //   Y3. Notes may be long, so rows are stored by number and an index finds them by name. The
 //       columns that a purge reads come before the body.
+//   Y4. Records that are not committed have an index of their own, which stays small. Without it, a
+//       search for the oldest of them would read all committed ones, in the consumer's thread.
 
 export const SQLITE_LEDGER_TABLES = `
 CREATE TABLE ledger_scope (
@@ -38,6 +40,8 @@ CREATE TABLE ledger_record (
   input TEXT NOT NULL
 ) STRICT;
 CREATE INDEX ledger_record_event ON ledger_record (scope, event_time, key);
+CREATE INDEX ledger_record_unsettled ON ledger_record (scope, event_time, key)
+  WHERE state <> 'committed';
 CREATE INDEX ledger_record_commit ON ledger_record (scope, changed_at, key)
   WHERE state = 'committed';
 CREATE INDEX ledger_record_object ON ledger_record (scope, bucket, object_key, key)

@@ -16,6 +16,8 @@ interface Query {
   readonly where: string;
   readonly order: string;
   readonly params: readonly (string | number)[];
+  /** Forces an index that the planner would not prefer without statistics. */
+  readonly index?: string;
 }
 
 export function listSqliteRows(
@@ -23,9 +25,9 @@ export function listSqliteRows(
   scopeId: number,
   range: RecordRange,
 ): ListedRecord[] {
-  const { where, order, params } = queryOf(range);
+  const { where, order, params, index = "" } = queryOf(range);
   const rows = db
-    .prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record
+    .prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record ${index}
       WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`)
     .all(scopeId, ...params, range.limit);
   return rows.map((each) => {
@@ -52,15 +54,19 @@ function queryOf(range: RecordRange): Query {
   const { at, key } = range.start;
   const column = range.by === "event-time" ? "event_time" : "changed_at";
   const committed = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  const unsettled = range.unsettled === true ? "state <> 'committed' AND" : "";
+  const index = range.unsettled === true ? "INDEXED BY ledger_record_unsettled" : ""; // Y4 of ledger-tables.ts
   if (range.downTo !== undefined) {
     return {
-      where: `${committed} (${column}, key) < (?, ?) AND ${column} >= ?`,
+      index,
+      where: `${committed} ${unsettled} (${column}, key) < (?, ?) AND ${column} >= ?`,
       order: `${column} DESC, key DESC`,
       params: [at, key, range.downTo],
     };
   }
   return {
-    where: `${committed} (${column}, key) > (?, ?) AND ${column} < ?`,
+    index,
+    where: `${committed} ${unsettled} (${column}, key) > (?, ?) AND ${column} < ?`,
     order: `${column}, key`,
     params: [at, key, range.to],
   };
