@@ -12,6 +12,7 @@ import {
   type ExitCode,
   UsageError,
 } from "./command.ts";
+import { auditCommand, auditVerify } from "./commands/audit.ts";
 import { backfillCommand } from "./commands/backfill.ts";
 import { backup, restore } from "./commands/backup.ts";
 import { compact } from "./commands/compact.ts";
@@ -68,6 +69,8 @@ export const COMMANDS: readonly Command[] = [
   task,
   dispatch,
   consoleCommand,
+  auditVerify, // Before `audit`, whose name it starts with.
+  auditCommand,
   backfillCommand,
   why,
   runsList,
@@ -160,7 +163,7 @@ async function runWords(words: readonly string[], out: Output): Promise<ExitCode
   }
   const command = COMMANDS.find((each) => startsWith(words, each.name));
   if (command === undefined) {
-    const group = COMMANDS.filter((each) => each.name.startsWith(`${name} `));
+    const group = subcommandsOf(name);
     if (group.length === 0 || !HELP.has(words[1] ?? "")) throw new UsageError(unknownWord(words));
     printLines(out, helpOfGroup(name, group));
     return EXIT_OK;
@@ -168,10 +171,14 @@ async function runWords(words: readonly string[], out: Output): Promise<ExitCode
   const given = words.slice(command.name.split(" ").length);
   const { help, argument, arguments: all, flags, rest } = parseFlags(command, given);
   if (help) {
-    printLines(out, helpOf(command));
+    printLines(out, helpOf(command, subcommandsOf(command.name)));
     return EXIT_OK;
   }
   return command.run({ argument, arguments: all, flags, rest, out });
+}
+
+function subcommandsOf(name: string): readonly Command[] {
+  return COMMANDS.filter((each) => each.name.startsWith(`${name} `));
 }
 
 function printLines(out: Output, text: string): void {

@@ -118,7 +118,7 @@ function columnProblems(table: string, { columns, key }: CreatedTableSpec): stri
   for (const [name, type] of Object.entries(columns ?? {})) {
     problems.push(...nameProblems(`column of ${table}`, name));
     if (parseColumnType(type) === null) {
-      problems.push(`the column ${table}.${name} must be ${SCALAR_TYPES.join(", ")}, or a list`);
+      problems.push(typeProblem(`${table}.${name}`, type));
     }
   }
   problems.push(...keyProblems(table, key));
@@ -131,6 +131,36 @@ function columnProblems(table: string, { columns, key }: CreatedTableSpec): stri
     }
   }
   return problems;
+}
+
+/** The SQL names that people write first, and the types that they mean. */
+const SQL_NAMES: ReadonlyMap<string, ScalarType> = new Map([
+  ["varchar", "text"],
+  ["char", "text"],
+  ["string", "text"],
+  ["int", "integer"],
+  ["smallint", "integer"],
+  ["number", "real"],
+  ["float", "real"],
+  ["double", "real"],
+  ["double precision", "real"],
+  ["numeric", "decimal"],
+  ["bool", "boolean"],
+  ["timestamptz", "timestamp"],
+  ["datetime", "timestamp"],
+  ["jsonb", "json"],
+  ["bytea", "bytes"],
+  ["blob", "bytes"],
+]);
+
+function typeProblem(column: string, type: unknown): string {
+  const sqlName = typeof type === "string" ? type.toLowerCase().replace(/\s*\(.*$/s, "") : "";
+  const meant = SQL_NAMES.get(sqlName);
+  const fix =
+    meant === undefined
+      ? `use ${SCALAR_TYPES.join(", ")}, decimal(digits,scale), or one of them with [] for an array`
+      : `use "${meant}"`;
+  return `unknown type ${JSON.stringify(type) ?? typeof type} of column ${column}; ${fix}`;
 }
 
 /** B3 */

@@ -193,7 +193,10 @@ describe("record transitions", () => {
     holds((moments) => {
       for (const { now, call, result, before, inputBefore, inputAfter } of moments) {
         const from = liveRecord(before, now);
-        if (result.kind === "claimed") expect(result.lane).toEqual(inputAfter?.lane);
+        if (result.kind === "claimed") {
+          expect(result.lane).toEqual(inputAfter?.lane);
+          expect(result.eventTime).toBe(inputAfter?.eventTime);
+        }
         if (from.kind === "absent" || from.kind === "committed" || inputAfter === inputBefore) {
           continue;
         }
@@ -204,13 +207,14 @@ describe("record transitions", () => {
     });
   });
 
-  test("a direct commit that ran in another lane than the recorded one is busy (S6)", () => {
+  test("a direct commit with another lane or event time than recorded is busy (S6)", () => {
     holds((moments) => {
       for (const { now, call, result, before, inputBefore } of moments) {
         if (call.call !== "commit-direct" || result.kind !== "committed") continue;
         const from = liveRecord(before, now);
         if (from.kind === "absent" || from.kind === "committed") continue;
         expect(call.input.lane.lane).toBe(inputBefore?.lane.lane);
+        expect(call.input.eventTime).toBe(inputBefore?.eventTime);
       }
     });
   });

@@ -10,9 +10,9 @@
 //   S5. Effects of an object are applied in the order of sequencers; an older event is stale
 //       permanently. An object state that comes back (PUT A, PUT B, PUT A) is processed again; an
 //       object that is merely put again is a duplicate, which advances the sequencer.
-//   S6. A record is processed in its recorded lane. A claim returns that lane. A direct commit ran
-//       in the lane that its caller decided; if another one is recorded by now, it is busy, and its
-//       delivery comes back to be claimed.
+//   S6. A record is processed in its recorded lane and at its recorded event time. A claim returns
+//       both. A direct commit ran with those that its caller decided; if others are recorded by
+//       now, it is busy, and its delivery comes back to be claimed.
 //   S7. Of a listing and its event, one applies a state (object-order.ts). If the order of an event
 //       is unknown, its claim asks the caller to confirm it, and its commit needs the answer. A
 //       direct commit has none, so it is busy, and its delivery comes back to be claimed.
@@ -163,10 +163,11 @@ export function stepClaim(input: TransitionInput, event: ClaimEvent): Transition
   const leaseUntil = addMs(input.now, event.leaseMs);
   const common = commonFields(input, start.from, fence, attempt);
   const stored = attemptInput(start.from, input.storedInput, event.input);
+  const { lane, eventTime } = stored;
   const { order } = start;
   const confirm = order.kind === "unknown" ? { confirm: order.basis } : {}; // S7
   return {
-    result: { kind: "claimed", fence, attempt, leaseUntil, lane: stored.lane, ...confirm }, // S6
+    result: { kind: "claimed", fence, attempt, leaseUntil, lane, eventTime, ...confirm }, // S6
     record: { kind: "claimed", ...common, owner, leaseUntil },
     input: stored,
     object: null,
@@ -269,7 +270,9 @@ export function stepCommitDirect(
   const { order } = start;
   const { owner, receivedAt, startedAt, digest, effects } = event;
   const stored = attemptInput(start.from, input.storedInput, event.input);
-  if (stored.lane.lane !== event.input.lane.lane || order.kind === "unknown") {
+  const { lane, eventTime } = event.input;
+  const isOther = stored.lane.lane !== lane.lane || stored.eventTime !== eventTime;
+  if (isOther || order.kind === "unknown") {
     return refuse({ kind: "busy", until: now, owner }); // S6, S7
   }
   const fence = nextFence(start.from, now);

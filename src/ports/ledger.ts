@@ -85,6 +85,7 @@ export interface DirectCommit {
 
 /** The purpose of a note; notes of different kinds are separate. */
 export type NoteKind =
+  | "audit"
   | "dossier"
   | "duplicates"
   | "edited"
@@ -165,6 +166,8 @@ export type ClaimResult =
       readonly leaseUntil: EpochMs;
       /** The recorded lane: that of the request for a new record, else the first one. */
       readonly lane: LaneDecision;
+      /** The recorded event time, by the same rule. */
+      readonly eventTime: EpochMs;
       /**
        * Set if the order of the event is unknown, because a listing takes part. The caller must ask
        * the bucket whether the state is the current one, and commit with the answer.

@@ -3,7 +3,8 @@
 //       the ledger of the replay's generation.
 //   N2. Inputs run in their order. Two events of one object are never in flight together, so each
 //       version is applied, whatever the concurrency.
-//   N3. A record keeps the lane that was recorded for it. Nothing is held as too late.
+//   N3. A record keeps the lane, the event time and the partition that were recorded for it.
+//       Nothing is held as too late.
 //   N4. A record that is committed in the replay's generation is not run again: a run that was
 //       killed continues where it was.
 //   N5. Backoffs are short: no one else waits for these records.
@@ -84,7 +85,13 @@ export async function runReplay(
       deadLetters: NO_QUEUE, // N1
       sink: ports.sink && withSourceKeys(ports.sink, sourceKeys(byKey)),
     },
-    { pipeline: replayed, owner, runId: run, laneOf: laneOf(byKey) },
+    {
+      pipeline: replayed,
+      owner,
+      runId: run,
+      laneOf: laneOf(byKey),
+      timeOf: ({ key }) => byKey.get(key) ?? null,
+    },
   );
   await runner.start();
   try {

@@ -109,8 +109,8 @@ export function describeLedgerLists(binding: StoreBinding<Ledger>): void {
 
     test("a retry keeps event and lane, and has its own message and run (I1, I2)", async () => {
       const first = anyInput({ lane: { lane: "late", watermark: at(0) }, eventTime: at(-60) });
-      const { fence, lane } = await claim("a", first);
-      expect(lane).toEqual(first.lane);
+      const { fence, lane, eventTime } = await claim("a", first);
+      expect([lane, eventTime]).toEqual([first.lane, first.eventTime]);
       await fail("a", fence, first);
       const second = anyInput({
         lane: { lane: "live", watermark: at(9) },
@@ -124,12 +124,13 @@ export function describeLedgerLists(binding: StoreBinding<Ledger>): void {
       const { messageId, sentAt, traceId, runId } = second;
       const merged = { ...first, messageId, sentAt, traceId, runId };
       const retried = await claim("a", second);
-      expect(retried.lane).toEqual(first.lane);
+      expect([retried.lane, retried.eventTime]).toEqual([first.lane, first.eventTime]);
       expect(await inputOf("a")).toEqual(merged);
       await fail("a", retried.fence, second, true);
       await ledger.reopen(SCOPE, [keyOf("a")]);
       const redriven = await claim("a", anyInput());
-      expect(redriven.lane).toEqual(first.lane); // A redrive keeps it, too.
+      // A redrive keeps both, too.
+      expect([redriven.lane, redriven.eventTime]).toEqual([first.lane, first.eventTime]);
       await ledger.renew(SCOPE, [{ key: keyOf("a"), fence: redriven.fence }], seconds(60));
       expect(await commit("a", redriven.fence)).toEqual([{ kind: "committed" }]);
       expect(await inputOf("a")).toEqual({ ...first, ...lastAttempt(anyInput()) });
@@ -141,6 +142,13 @@ export function describeLedgerLists(binding: StoreBinding<Ledger>): void {
       const late = anyInput({ lane: { lane: "late", watermark: at(5) } });
       expect(await directly("a", late)).toMatchObject({ kind: "committed" });
       expect((await inputOf("a"))?.lane).toEqual({ lane: "late", watermark: at(0) });
+    });
+
+    test("a direct commit at another event time than the recorded one is busy (S6)", async () => {
+      await fail("a", null, anyInput({ eventTime: at(-60) }));
+      expect(await directly("a", anyInput({ eventTime: at(-1) }))).toMatchObject({ kind: "busy" });
+      const same = anyInput({ eventTime: at(-60), messageId: "message-2" });
+      expect(await directly("a", same)).toMatchObject({ kind: "committed" });
     });
 
     test("an input out of bounds is rejected, and nothing is written", async () => {

@@ -82,6 +82,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
         attempt: 1,
         leaseUntil: T0 + 30_000,
         lane: ANY_INPUT.lane,
+        eventTime: ANY_INPUT.eventTime,
       });
       expect(await claim("a", OTHER)).toEqual({
         kind: "busy",
@@ -346,6 +347,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
         attempt: 1,
         leaseUntil: T0 + days(45) + 30_000,
         lane: ANY_INPUT.lane,
+        eventTime: ANY_INPUT.eventTime,
       });
       const view = await ledger.show(SCOPE, key("a"));
       expect(view?.entries.map(({ status }) => status)).toEqual(["received", "started"]);

@@ -45,6 +45,14 @@ describe("a handler survives", () => {
     expect(report.schedules).toBeGreaterThan(30);
   });
 
+  test("if it takes time and randomness from its context", async () => {
+    const report = await prove(({ payload }, { upsert, now, random, uuid }) => {
+      const note = `${now()} ${random()} ${uuid()}`;
+      upsert("order" as never, { id: payload.order, note } as never);
+    });
+    expect(report).toMatchObject({ verdict: "survived", warnings: [] });
+  });
+
   test("on a FIFO queue, too", async () => {
     const report = await prove(upsertOrder, { source: { queue: "orders.fifo" } });
     expect(report.verdict).toBe("survived");

@@ -54,6 +54,35 @@ test("without a schema, CSV rows are strings", () => {
   });
 });
 
+test("the context has the time, randomness and frozen values of the record", () => {
+  pipeline({
+    name: "p",
+    source: bucket,
+    seed: "1",
+    parameters: { vat: 0.25, zones: ["a"] },
+    models: { speech: "v3" },
+    lookups: { rates: { eur: 1 } },
+    handler(_file, context) {
+      expectTypeOf(context.now).toEqualTypeOf<() => number>();
+      expectTypeOf(context.random).toEqualTypeOf<() => number>();
+      expectTypeOf(context.uuid).toEqualTypeOf<() => string>();
+      expectTypeOf(context.parameters).toEqualTypeOf<{ vat: number; zones: string[] }>();
+      expectTypeOf(context.models).toEqualTypeOf<{ speech: string }>();
+      expectTypeOf(context.lookups).toEqualTypeOf<{ rates: { eur: number } }>();
+      // @ts-expect-error: there is no such parameter.
+      expectTypeOf(context.parameters.tax).toBeUndefined();
+    },
+  });
+  pipeline({
+    name: "p",
+    source: { queue: "q", key: (body: { id: string }) => body.id },
+    parameters: { vat: 0.25 },
+    handler(_event, { parameters }) {
+      expectTypeOf(parameters).toEqualTypeOf<{ vat: number }>();
+    },
+  });
+});
+
 test("govern gets the event and the rows as they were read", () => {
   const handler = () => undefined;
   const governed = pipeline({

@@ -4,13 +4,32 @@ import type { Command } from "../command.ts";
 
 const GAP = "  ";
 
+interface Section {
+  readonly title: string;
+  /** First words of the commands in it. */
+  readonly words: readonly string[];
+}
+
+/** What a reader wants to do, in the order in which they meet it. */
+const SECTIONS: readonly Section[] = [
+  { title: "Start", words: ["init", "dev", "up", "run", "task", "dispatch", "console"] },
+  { title: "Look", words: ["why", "records", "top", "pipeline", "watermark"] },
+  { title: "Fix", words: ["dlq", "quarantine", "late", "retry"] },
+  { title: "The past", words: ["backfill", "replay", "audit", "runs", "lineage", "reproduce"] },
+  { title: "Produce", words: ["jobs", "relay", "sweep", "outbox"] },
+  { title: "Check", words: ["doctor", "prove", "comply", "contract", "sim"] },
+  { title: "Operate", words: ["ledger", "compact", "backup", "restore", "infra"] },
+];
+
 export function helpOfAll(commands: readonly Command[]): string {
-  const rows = commands.map(({ name, summary }): [string, string] => [name, summary]);
+  const width = Math.max(...commands.map(({ name }) => name.length));
   return [
     "Usage: tidegate COMMAND [flags]",
-    "",
-    "Commands:",
-    ...columns(rows),
+    ...sectionsOf(commands).flatMap(([title, members]) => [
+      "",
+      `${title}:`,
+      ...columns(summaries(members), width),
+    ]),
     "",
     "Flags:",
     ...columns([
@@ -20,9 +39,30 @@ export function helpOfAll(commands: readonly Command[]): string {
   ].join("\n");
 }
 
+/** All commands by section; one without a section is shown at the end. */
+export function sectionsOf(commands: readonly Command[]): [string, readonly Command[]][] {
+  const titleOf = ({ name }: Command) => {
+    const [first = ""] = name.split(" ");
+    return SECTIONS.find(({ words }) => words.includes(first))?.title ?? OTHER;
+  };
+  const titles = [...SECTIONS.map(({ title }) => title), OTHER];
+  return titles
+    .map((title): [string, readonly Command[]] => [
+      title,
+      commands.filter((command) => titleOf(command) === title),
+    ])
+    .filter(([, members]) => members.length > 0);
+}
+
+export const OTHER = "Other";
+
+function summaries(commands: readonly Command[]): [string, string][] {
+  return commands.map(({ name, summary }) => [name, summary]);
+}
+
 /** The subcommands of a group such as "dlq". */
 export function helpOfGroup(group: string, commands: readonly Command[]): string {
-  const rows = commands.map(({ name, summary }): [string, string] => [name, summary]);
+  const rows = summaries(commands);
   return [
     `Usage: tidegate ${group} SUBCOMMAND [flags]`,
     "",
@@ -33,7 +73,8 @@ export function helpOfGroup(group: string, commands: readonly Command[]): string
   ].join("\n");
 }
 
-export function helpOf(command: Command): string {
+/** `subcommands` are those of a command that also runs without one, such as "replay". */
+export function helpOf(command: Command, subcommands: readonly Command[] = []): string {
   const rows = Object.entries(command.flags).map(([name, flag]): [string, string] => {
     return [
       flag.value === null ? `--${name}` : `--${name} ${flag.value}`,
@@ -53,6 +94,7 @@ export function helpOf(command: Command): string {
     "",
     "Flags:",
     ...columns(rows),
+    ...(subcommands.length === 0 ? [] : ["", "Subcommands:", ...columns(summaries(subcommands))]),
   ].join("\n");
 }
 
@@ -70,7 +112,7 @@ function defaultOf({ fallback, env }: Command["flags"][string]): string {
   return parts.length === 0 ? "" : ` (${parts.join("; ")})`;
 }
 
-function columns(rows: readonly (readonly [string, string])[]): string[] {
-  const width = Math.max(...rows.map(([left]) => left.length));
+function columns(rows: readonly (readonly [string, string])[], widthMin = 0): string[] {
+  const width = Math.max(widthMin, ...rows.map(([left]) => left.length));
   return rows.map(([left, right]) => `${GAP}${left.padEnd(width)}${GAP}${right}`);
 }

@@ -20,11 +20,11 @@ import { readQuarantine } from "../quarantine/store-quarantine.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { type Claim, createClaimStage } from "../stages/claim.ts";
 import { createCommitStage } from "../stages/commit.ts";
-import { createConfirmStage } from "../stages/confirm.ts";
+import { createConfirmStage, type VersionOrder } from "../stages/confirm.ts";
 import { createDeadlines, type Deadlines } from "../stages/deadlines.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import { createDecoder } from "../stages/decode-limit.ts";
-import { createEventTimes } from "../stages/event-time.ts";
+import { createEventTimes, type RecordedTime, recordedEventTimes } from "../stages/event-time.ts";
 import { createFailStage } from "../stages/fail.ts";
 import { createHandleStage } from "../stages/handle.ts";
 import { createLateStage } from "../stages/late.ts";
@@ -72,8 +72,12 @@ export interface PartsOptions {
   readonly leaseMs?: () => DurationMs;
   /** The lane that was decided before, as in a replay. Default: the watermark decides. */
   readonly laneOf?: (record: WorkRecord) => LaneDecision;
+  /** The event time that was recorded before, as in a replay. Default: the pipeline finds it. */
+  readonly timeOf?: (record: WorkRecord) => RecordedTime | null;
   /** Default: the shared watermark of the pipeline. */
   readonly watermark?: WatermarkTracker;
+  /** The order of listed versions. Default: only the bucket's current version is applied. */
+  readonly isNewer?: VersionOrder;
 }
 
 export interface ConsumerParts {
@@ -161,13 +165,13 @@ function createStages(
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
     decode: ({ delivery }) => decode(delivery),
-    times: createEventTimes({ ...ports, mask, masked }, { pipeline, queue: queue.name }),
+    times: timesOf({ ...ports, mask, masked }, { ...options, queue: queue.name }),
     groupOf: createGroupNames({ telemetry, mask, masked }, pipeline, queue.fifo),
     claim: createClaimStage(
       { ...ports, inputOf },
       { ...options, leaseMs, receiptIsEnough, routes: late.routes },
     ),
-    confirm: createConfirmStage({ objects: ports.objects, deadlines }),
+    confirm: createConfirmStage({ ...ports, deadlines }, options),
     handle: createHandleStage(
       {
         ...ports,
@@ -182,6 +186,14 @@ function createStages(
     commit: createCommitStage({ ...ports, deadlines, masked }, { ...options, queue: queue.name }),
     fail: createFailStage({ ...ports, mask, masked }, { ...options, queue }),
   };
+}
+
+function timesOf(
+  ports: Parameters<typeof createEventTimes>[0],
+  options: Pick<PartsOptions, "pipeline" | "timeOf"> & { readonly queue: string },
+) {
+  const times = createEventTimes(ports, options);
+  return options.timeOf === undefined ? times : recordedEventTimes(times, options.timeOf);
 }
 
 function laneBy(watermark: WatermarkTracker, { eventTime, object }: WorkRecord): LaneDecision {

@@ -3,6 +3,7 @@
 //   P2. Absent fields get the values of DEFAULTS, which docs/reference/configuration.md lists.
 
 import type { CsvOptions } from "../../core/csv-format.ts";
+import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { RETENTION_DAYS_MAX } from "../../core/limits.ts";
 import { tableProblems } from "../../core/table-spec.ts";
@@ -13,6 +14,12 @@ import type { RetrySettings } from "../policy/retry.ts";
 import { csvProblems } from "./csv-options.ts";
 import type { EventFacts, LatePolicy } from "./event-facts.ts";
 import { timeProblems } from "./event-time-fields.ts";
+import {
+  type FrozenValues,
+  frozenOf,
+  frozenProblems,
+  type ModelVersions,
+} from "./frozen-values.ts";
 import {
   type DecodedBy,
   isOwnSource,
@@ -73,7 +80,7 @@ export type HandlerEvent =
 export type { RetrySettings };
 
 /** A validated pipeline, whatever its types were. */
-export interface Pipeline {
+export interface Pipeline extends FrozenValues {
   readonly kind: "tidegate-pipeline";
   readonly name: string;
   readonly generation: number;
@@ -129,7 +136,10 @@ export function pipeline<
   In = DecodedBy<D>,
   Out = In,
   const T extends TablesSpec = Record<never, never>,
->(spec: OwnPipelineSpec<D, In, Out, T>): Pipeline;
+  P extends JsonObject = Record<never, never>,
+  M extends ModelVersions = Record<never, never>,
+  L extends JsonObject = Record<never, never>,
+>(spec: OwnPipelineSpec<D, In, Out, T, P, M, L>): Pipeline;
 /** Defines a pipeline. A pipeline file exports the result as its default. */
 export function pipeline<
   const S extends (BucketSource | QueueSource) & WithoutOwnFields,
@@ -137,7 +147,10 @@ export function pipeline<
   Out = RowWithoutSchema<S, F>,
   const T extends TablesSpec = Record<never, never>,
   const R extends OnRemoved = "ignore",
->(spec: PipelineSpec<S, Out, T, F, R>): Pipeline;
+  P extends JsonObject = Record<never, never>,
+  M extends ModelVersions = Record<never, never>,
+  L extends JsonObject = Record<never, never>,
+>(spec: PipelineSpec<S, Out, T, F, R, P, M, L>): Pipeline;
 export function pipeline(given: object): Pipeline {
   const spec = given as PipelineSpec<SourceSpec, unknown, TablesSpec>;
   const problems = problemsOf(spec);
@@ -204,6 +217,7 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     lease: spec.lease ?? "auto",
     logCommits: spec.logCommits ?? DEFAULTS.logCommits,
     classifyError: spec.classifyError ?? null,
+    ...frozenOf(spec),
     handler: spec.handler as unknown as Pipeline["handler"],
   };
 }
@@ -279,6 +293,7 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
   check(paths, 'mask must be a list of paths such as "payload.person.*"');
   const more = [
     ...timeProblems(spec),
+    ...frozenProblems(spec),
     ...csvProblems(spec.csv),
     ...sinkProblems(spec.sink),
     ...removalProblems(spec),

@@ -20,6 +20,7 @@ import type { SinkFunction } from "../../ports/sink.ts";
 import type { LogLevel } from "../../ports/telemetry.ts";
 import type { ErrorClassifier, ErrorVerdict } from "../policy/error-class.ts";
 import type { EventTimeValue, FactsOf, LatePolicy } from "./event-facts.ts";
+import type { ModelVersions } from "./frozen-values.ts";
 import type { GovernAnswer, GovernedRow } from "./govern.ts";
 import type { AnyOwnSource, OwnMessageInput, OwnSource, TextForm } from "./own-source.ts";
 import type { StandardSchema } from "./standard-schema.ts";
@@ -164,7 +165,12 @@ export type EventOf<S extends SourceSpec, Out, R extends OnRemoved = "ignore"> =
       : MessageInput<Out>;
 
 /** What a handler gets with each event: its identity, and the only way to write effects. */
-export interface HandlerContext<T extends TablesSpec = TablesSpec> {
+export interface HandlerContext<
+  T extends TablesSpec = TablesSpec,
+  P extends JsonObject = JsonObject,
+  M extends ModelVersions = ModelVersions,
+  L extends JsonObject = JsonObject,
+> {
   /** The idempotency key of the record: the same for every delivery. */
   readonly key: string;
   /** The fencing token of the claim; null if the queue's receipt serves as the lease. */
@@ -183,6 +189,24 @@ export interface HandlerContext<T extends TablesSpec = TablesSpec> {
    * handler ends, so that work it left behind stops.
    */
   readonly signal: AbortSignal;
+  /**
+   * The record's event time, in milliseconds since 1970. Every attempt, redrive and replay of the
+   * record gets the same time; use it instead of `Date.now()`.
+   */
+  now(): number;
+  /**
+   * A fraction in [0, 1), derived from the pipeline's seed and the record's key. Every attempt gets
+   * the same values in the same order. Not for secrets: anyone with the seed can compute it.
+   */
+  random(): number;
+  /** A UUID, under the same rule. It starts with the event time, so UUIDs sort by it. */
+  uuid(): string;
+  /** The pipeline's `parameters`, as the run recorded them. */
+  readonly parameters: P;
+  /** The pipeline's `models`: names and versions. */
+  readonly models: M;
+  /** The pipeline's `lookups`, whose digests the run recorded. */
+  readonly lookups: L;
   /** Requests a row; it is written if, and only if, the record commits. */
   upsert<N extends keyof T & string>(table: N, row: RowOf<T[N]>): void;
   /** Requests the deletion of a row, under the same rule. */
@@ -210,6 +234,9 @@ export interface PipelineSpec<
   T extends TablesSpec,
   F extends ReadFormat = ReadFormat,
   R extends OnRemoved = OnRemoved,
+  P extends JsonObject = JsonObject,
+  M extends ModelVersions = ModelVersions,
+  L extends JsonObject = JsonObject,
 > {
   /** Letters, digits, dots, hyphens and underscores. Renaming starts with an empty ledger. */
   readonly name: string;
@@ -305,12 +332,33 @@ export interface PipelineSpec<
    * of error classes. Return undefined to leave an error to them.
    */
   readonly classifyError?: ErrorClassifier;
+  /** Seeds `random()` and `uuid()` of the context. Another seed gives other values. Default: "". */
+  readonly seed?: string;
+  /**
+   * JSON values that the handler reads from its context. A run and its manifest record them, so
+   * they must not contain secrets. Default: none.
+   */
+  readonly parameters?: P;
+  /** Versions of models that the handler uses, by name; recorded like parameters. Default: none. */
+  readonly models?: M;
+  /** JSON of any size that the handler looks values up in; recorded by digest. Default: none. */
+  readonly lookups?: L;
   /** Processes one object or message. It may run again; its effects are applied once. */
-  readonly handler: (event: EventOf<S, Out, R>, context: HandlerContext<T>) => Promise<void> | void;
+  readonly handler: (
+    event: EventOf<S, Out, R>,
+    context: HandlerContext<T, P, M, L>,
+  ) => Promise<void> | void;
 }
 
 /** A pipeline of messages in the user's own format. Its schema is part of the source. */
-export interface OwnPipelineSpec<D extends TextForm, In, Out, T extends TablesSpec>
-  extends PipelineSpec<OwnSource<D, In, Out>, Out, T> {
+export interface OwnPipelineSpec<
+  D extends TextForm,
+  In,
+  Out,
+  T extends TablesSpec,
+  P extends JsonObject = JsonObject,
+  M extends ModelVersions = ModelVersions,
+  L extends JsonObject = JsonObject,
+> extends PipelineSpec<OwnSource<D, In, Out>, Out, T, ReadFormat, OnRemoved, P, M, L> {
   readonly schema?: never;
 }

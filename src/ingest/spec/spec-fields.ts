@@ -45,6 +45,10 @@ const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
   outboxRetentionDays: true,
   logCommits: true,
   classifyError: true,
+  seed: true,
+  parameters: true,
+  models: true,
+  lookups: true,
   handler: true,
 };
 const BUCKET: FieldsOf<BucketSource> = { bucket: true, prefix: true, queue: true };

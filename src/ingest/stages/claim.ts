@@ -14,7 +14,8 @@
 //       receipts at the same time may both run, and one of them commits.
 //   C7. Keys that this process recently ran or claimed skip the read: the claim decides about them.
 //       The set is a hint, and a wrong hint costs one write.
-//   C8. A handler runs in the lane that the ledger recorded first, not in the one of this attempt.
+//   C8. A handler runs in the lane and at the event time that the ledger recorded first, not with
+//       those of this attempt.
 //   C9. A record that is too late, and is held or sent elsewhere, is claimed: parking it needs a
 //       fence.
 //   C10. A state that was found in a listing is claimed: only a claim finds its order, and asks the
@@ -49,7 +50,7 @@ export interface Claim {
   readonly fence: Extract<ClaimResult, { kind: "claimed" }>["fence"] | null;
   readonly attempt: number;
   readonly startedAt: ReturnType<Clock["now"]>;
-  /** As stored, with the recorded lane; on a receipt, as it will be stored. */
+  /** As stored, with the recorded lane and event time; on a receipt, as it will be stored. */
   readonly input: RecordInput;
   /** Set if the order of the record has to be confirmed (stages/confirm.ts). */
   readonly confirm?: string;
@@ -161,9 +162,10 @@ function createLedgerClaims(ports: ClaimPorts, { scope, owner, leaseMs }: ClaimO
     const input = inputOf(record, inFlight);
     const answer = await ask({ key, receivedAt, input, ...more });
     if (answer.kind !== "claimed") return answer;
-    const { kind, fence, attempt, lane, confirm } = answer;
+    const { kind, fence, attempt, lane, eventTime, confirm } = answer;
     renewer.attach(delivery.receipt, { key, fence }, startedAt);
-    const claim = { kind, fence, attempt, startedAt, input: { ...input, lane } }; // C8
+    const recorded = { ...input, lane, eventTime }; // C8
+    const claim = { kind, fence, attempt, startedAt, input: recorded };
     return confirm === undefined ? claim : { ...claim, confirm };
   };
 }

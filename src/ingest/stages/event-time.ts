@@ -9,13 +9,15 @@
 //       decides.
 //   T5. A partition only steers the watermark. If its function fails, the default counts and the
 //       error is logged; the record is processed. A masked value never becomes a name.
+//   T6. A replay keeps the event time and the partition that the ledger recorded: the functions are
+//       not called, so other tags or another version of them do not move a record in time.
 
 import { unreachable } from "../../core/assert.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
-import { type DurationMs, seconds } from "../../core/units.ts";
+import { type DurationMs, type EpochMs, seconds } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ObjectSource, OpenedObject } from "../../ports/object-source.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
@@ -54,6 +56,28 @@ export interface EventTimes {
   /** Resolves immediately unless the pipeline has functions of its own. Never rejects. */
   resolve(record: WorkRecord, inFlight: InFlightDelivery): TimedRecord | Promise<TimedRecord>;
   close(): void;
+}
+
+/** Where a record stood in event time when it was first processed. */
+export interface RecordedTime {
+  readonly eventTime: EpochMs;
+  readonly partition: string;
+}
+
+/** Event times that were recorded before, as in a replay (T6). */
+export function recordedEventTimes(
+  times: EventTimes,
+  timeOf: (record: WorkRecord) => RecordedTime | null,
+): EventTimes {
+  return {
+    resolve(record, inFlight) {
+      const recorded = timeOf(record);
+      if (recorded === null) return times.resolve(record, inFlight);
+      const { eventTime, partition } = recorded;
+      return { record: { ...record, eventTime, partition }, failure: null };
+    },
+    close: () => times.close(),
+  };
 }
 
 interface EventTimePorts {

@@ -66,6 +66,27 @@ test("effects keep their order and the fields that they had when requested (H2, 
   });
 });
 
+test("the context's time is the recorded event time, and its random values follow the key", async () => {
+  const draws: unknown[] = [];
+  await using world = createStageWorld(
+    withHandler(
+      (_event, { now, random, uuid, parameters, models, lookups }) => {
+        draws.push([now(), random(), random(), uuid(), uuid(), parameters, models, lookups]);
+      },
+      { parameters: { vat: 0.25 }, models: { speech: "v3" }, lookups: { rates: { eur: [1] } } },
+    ),
+  );
+  for (const key of ["a", "a", "b"]) {
+    await handle(world, world.message(key));
+    world.clock.advance(1_000);
+  }
+  const [one, again, other] = draws as [unknown[], unknown[], unknown[]];
+  expect(again).toEqual(one);
+  expect(one[0]).toBe(ANY_INPUT.eventTime);
+  expect(one.slice(5)).toEqual([{ vat: 0.25 }, { speech: "v3" }, { rates: { eur: [1] } }]);
+  expect(new Set([...one.slice(1, 5), ...other.slice(1, 5)]).size).toBe(8);
+});
+
 test("a handler that outlives timeoutMs fails, and its later effects are rejected (H1)", async () => {
   let context: HandlerContext | undefined;
   const never = new Promise(() => {});

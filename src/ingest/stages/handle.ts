@@ -46,6 +46,7 @@ import {
   readObjectEvent,
   readOwnEvent,
 } from "./read-event.ts";
+import { recordRandom } from "./record-random.ts";
 
 export type Handled =
   | {
@@ -129,9 +130,9 @@ export function createHandleStage(
         telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
       };
       const effects = effectMethods(buffer, signal);
-      const { fence, attempt: count } = claim;
-      const claimed = { ...decision, fence, attempt: count, signal };
-      const context: HandlerContext = { key: record.identity, ...claimed, ...effects, log };
+      const claimed = { ...decision, fence: claim.fence, attempt: claim.attempt, signal };
+      const fixed = fixedContext(pipeline, record, claim);
+      const context: HandlerContext = { ...fixed, ...claimed, ...effects, log };
       try {
         let collected: CollectedEffects = NO_EFFECTS;
         await attempt.run(async () => {
@@ -159,6 +160,14 @@ export function createHandleStage(
     },
     govern: (record, inFlight) => governMessage(ports, pipeline, record, inFlight),
   };
+}
+
+/** The part of the context that is the same for every attempt at a record. */
+function fixedContext(pipeline: Pipeline, { identity }: WorkRecord, { input }: Claim) {
+  const { parameters, models, lookups } = pipeline;
+  const { eventTime } = input;
+  const drawn = recordRandom(pipeline, { identity, eventTime });
+  return { key: identity, ...drawn, parameters, models, lookups };
 }
 
 function tooLong({ timeoutMs }: Pipeline): DeadlinePassed {

@@ -95,6 +95,7 @@ function shapeProblems(pipeline: Pipeline): string[] {
   if (typeof pipeline.source?.contents !== "string") problems.push("no source");
   if (typeof pipeline.concurrency?.total !== "number") problems.push("no concurrency");
   if (!Array.isArray(pipeline.mask)) problems.push("no mask");
+  if (typeof pipeline.parameters !== "object") problems.push("no parameters");
   return problems;
 }
 
