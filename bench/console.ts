@@ -1,7 +1,7 @@
 // The console benchmark: how long each view takes on a large ledger, and what an open console costs
 // a consumer that runs beside it, in one run. `node bench/console.ts --help` lists the options.
-//   C1. One backlog, sent while the pipeline was paused, is drained in windows of WINDOW_MS, in turn
-//       with the console closed and open. So both see the same machine, and only the consumer.
+//   C1. One backlog, sent while the pipeline was paused, is drained in windows of WINDOW_MS, in
+//       turn with the console closed and open. So both see the same machine, and only the consumer.
 //   C2. A missed target is reported, and fails the run only with --strict.
 //   C3. The page is another process, as a browser is, and asks as often as one open page does.
 //   C4. With --data, the folder stays. The first run with it fills it and stops; the next measures.

@@ -2,8 +2,9 @@
 // position, in order; checks, cursors and filters are the same everywhere.
 //   T1. The order is total: the chosen value, then the record key, both by UTF-8 bytes. A position
 //       is that of a row, so a page starts after the last row that the previous page looked at.
-//   T2. A store filters nothing, except committed rows if it has an index without them. So a page looks at LOOK_MAX rows at most. Beyond that it ends
-//       early: no page reads a whole ledger in search of a rare outcome.
+//   T2. A store filters nothing, except committed rows if it has an index without them. So a page
+//       looks at LOOK_MAX rows at most. Beyond that it ends early: no page reads a whole ledger in
+//       search of a rare outcome.
 //   T3. The upper end of a prefix is the next text that no longer starts with it.
 
 import type { EpochMs } from "../core/units.ts";

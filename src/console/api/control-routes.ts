@@ -1,5 +1,5 @@
-// Control routes: orders to a pipeline, to one record and to a replay. Like every action, each needs
-// --allow-actions.
+// Control routes: orders to a pipeline, to one record and to a replay. Like every action, each
+// needs --allow-actions.
 //   C1. What replaces or deletes rows names its replay twice: in the path and in the body.
 
 import type { ConsoleControls } from "../../ports/console-source.ts";
@@ -15,7 +15,7 @@ function post(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
 
 function controlsOf({ source }: ConsoleCall): ConsoleControls {
   if (source.controls !== null) return source.controls;
-  return refuseRequest(409, "NoLedger", "there is no ledger yet; start a pipeline first");
+  return refuseRequest(409, "NoLedger", "the ledger does not exist yet; start a pipeline first");
 }
 
 async function pause(call: ConsoleCall) {

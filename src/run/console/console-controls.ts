@@ -18,7 +18,7 @@ import {
   retryRecord,
   retryText,
 } from "../control/retry-record.ts";
-import { type Replays, replaysOn } from "../replay/open-replays.ts";
+import { LedgerReplays, type Replays } from "../replay/open-replays.ts";
 import { historyOf } from "../why/event-history.ts";
 
 export interface ControlParts {
@@ -64,7 +64,7 @@ function retryView(outcome: RetryOutcome, name: string, now: EpochMs): RetryView
 
 function replaysOf({ pipeline, url, ledger }: ControlParts, scope: LedgerScope): Replays {
   const isOwn = pipeline?.name === scope.pipeline && pipeline.generation === scope.generation;
-  if (pipeline !== null && isOwn) return replaysOn(pipeline, { ledger: url }, ledger);
+  if (pipeline !== null && isOwn) return new LedgerReplays(pipeline, { ledger: url }, ledger);
   const message = "replays need the pipeline file; start the console with --pipeline FILE";
   throw new TidegateError("TG_REPLAY_REFUSED", message);
 }

@@ -67,22 +67,17 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
   const byScope = new Map<string, ScopeReads>();
   const setup = createRefresher(clock, () => readSetupCheck(parts.setup, clock.now()), SETUP_MS);
 
-  function readsOf(reads: LedgerReads, scope: LedgerScope): ScopeReads {
+  function readsOf(scope: LedgerScope): ScopeReads | null {
+    if (ledger === null) return null;
     const id = JSON.stringify([scope.pipeline, scope.generation]);
-    const existing = byScope.get(id) ?? createScopeReads(parts, reads, scope);
+    const existing = byScope.get(id) ?? createScopeReads(parts, ledger, scope);
     byScope.set(id, existing);
     return existing;
   }
 
   return {
     pipelines: () => parts.pipelines(),
-    flow: (scope, looked) =>
-      readFlow(
-        parts,
-        scope,
-        looked,
-        ledger === null || scope === null ? null : readsOf(ledger, scope),
-      ),
+    flow: (scope, looked) => readFlow(parts, scope, looked, scope && readsOf(scope)),
     async records(scope, search) {
       if (ledger === null) return { records: [], next: null, complete: true, looked: 0 };
       return ledger.records(scope, search, parts.names.bucket);
@@ -98,7 +93,8 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
       return ledger === null ? null : ledger.deadLetters(scope, group, page);
     },
     async time(scope) {
-      const view = ledger === null ? null : await timeOf(readsOf(ledger, scope), scope);
+      const reads = readsOf(scope);
+      const view = reads === null ? null : await timeOf(reads, scope);
       return view ?? emptyTime(scope, clock.now());
     },
     async runs(scope, page) {

@@ -1,5 +1,5 @@
-// Ledger thread entry: answers the reads of ledger-thread.ts, each when it is done. The thread has a
-// lower priority than the pipeline beside it.
+// Ledger thread entry: answers the reads of ledger-thread.ts, each when it is done. The thread has
+// a lower priority than the pipeline beside it.
 
 import "../../platform/quiet-warnings.ts"; // First: a thread warns on its own (W1 there).
 import { parentPort, workerData } from "node:worker_threads";

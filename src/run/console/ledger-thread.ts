@@ -1,7 +1,7 @@
 // Ledger thread: the console's reads of a ledger in a thread of their own. A SQLite file is read by
 // the thread that asks, and in `tidegate dev` that thread also runs the pipeline.
 //   T1. The thread has its own connection, which cannot write.
-//   T2. It starts with the first read, so a console that nobody opens costs nothing. A thread that
+//   T2. It starts with the first read, so a console that is not opened costs nothing. A thread that
 //       ended fails the reads that wait for it, and the next read starts another.
 //   T3. Errors keep their code on the way between the threads.
 

@@ -221,8 +221,8 @@ function isMissing(url: string): boolean {
 
 /** What finds its replays; functions cannot be sent to another thread. */
 function ownerOf({ name, generation, sink, mask }: Pipeline): ReplayOwner {
-  const known = typeof sink === "function" ? null : sink;
-  return { pipeline: { name, generation, sink: known }, hidden: mask.length > 0 };
+  const tables = typeof sink === "function" ? null : sink;
+  return { pipeline: { name, generation, sink: tables }, hidden: mask.length > 0 };
 }
 
 /** The pipeline of this console, and all others of its ledger file. */

@@ -17,7 +17,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { RowDifference } from "../../ports/shadow.ts";
 import { findReplay, listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
-import { type ReplayStatus, type Replays, replaysOn } from "../replay/open-replays.ts";
+import { LedgerReplays, type ReplayStatus, type Replays } from "../replay/open-replays.ts";
 
 /** What another thread can be sent of a pipeline: enough to find its replays. */
 export interface ReplayOwner {
@@ -41,7 +41,7 @@ function replaysOf({ ledger, url, owner }: ReplayPorts, scope: LedgerScope): Rep
   if (owner === null) return null;
   const { pipeline } = owner;
   if (pipeline.name !== scope.pipeline || pipeline.generation !== scope.generation) return null;
-  return replaysOn(pipeline as Pipeline, { ledger: url }, ledger);
+  return new LedgerReplays(pipeline as Pipeline, { ledger: url }, ledger);
 }
 
 export async function readReplays(

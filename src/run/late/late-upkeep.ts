@@ -1,8 +1,8 @@
 // Late upkeep: while a pipeline runs, reports up to where it is complete, and removes the notes of
 // held records that are done.
 //   K1. A round that fails is repeated at the next interval; it delays no record.
-//   K2. The report decodes few messages, because it runs in the thread of the handlers: a long queue
-//       is counted, as on SQS, and the report is then an estimate (U3 of complete-up-to.ts).
+//   K2. The report decodes few messages, because it runs in the thread of the handlers: a long
+//       queue is counted, as on SQS, and the report is then an estimate (U3 of complete-up-to.ts).
 
 import { type DurationMs, hours, seconds } from "../../core/units.ts";
 import { type Completeness, readCompleteness } from "../../ingest/late/complete-up-to.ts";

@@ -1,5 +1,5 @@
-// The console's controls on a pipeline that runs: pause, retry, replays, and windows of records. What
-// they do is what the command line and the ledger say.
+// The console's controls on a pipeline that runs: pause, retry, replays, and windows of records.
+// What they do is what the command line and the ledger say.
 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -113,9 +113,9 @@ test("a record that waits for its backoff is tried at once; a committed one is l
   const retry = ({ key }: { key: string }) =>
     api.post(`/records/${encodeURIComponent(key)}/retry`, {});
   const waiting = await eventually(async () => {
-    const [found] = (await api.call("/records?outcome=retrying")).body.records;
-    expect(found?.name).toBe("s3://orders/in/waits.csv");
-    return found;
+    const [record] = (await api.call("/records?outcome=retrying")).body.records;
+    expect(record?.name).toBe("s3://orders/in/waits.csv");
+    return record;
   });
   broken = false;
   expect((await retry(waiting)).body).toMatchObject({
