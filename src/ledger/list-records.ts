@@ -2,9 +2,8 @@
 // position, in order; checks, cursors and filters are the same everywhere.
 //   T1. The order is total: the chosen value, then the record key, both by UTF-8 bytes. A position
 //       is that of a row, so a page starts after the last row that the previous page looked at.
-//   T2. A store filters nothing, except committed rows if it has an index without them. So a page
-//       looks at LOOK_MAX rows at most. Beyond that it ends early: no page reads a whole ledger in
-//       search of a rare outcome.
+//   T2. A store filters nothing, so a page looks at LOOK_MAX rows at most. Beyond that it ends
+//       early: no page reads a whole ledger in search of a rare outcome.
 //   T3. The upper end of a prefix is the next text that no longer starts with it.
 
 import type { EpochMs } from "../core/units.ts";
@@ -43,8 +42,8 @@ export interface TimeRange {
   readonly to: number;
   /** Set for the newest first: rows before `start`, down to this time; `to` is then unused. */
   readonly downTo?: number;
-  /** Committed rows may be left out, by a store that has an index for it. */
-  readonly unsettled?: boolean;
+  /** Committed rows are not asked for: a store with an index of the others uses that. */
+  readonly unsettled?: true;
   readonly limit: number;
 }
 
@@ -130,7 +129,7 @@ function firstStart({ by, from, to, bucket, prefix, newestFirst }: RecordQuery):
 }
 
 function rangeOf(
-  { by, from, to, bucket, prefix, newestFirst, outcomes }: RecordQuery,
+  { by, from, to, bucket, prefix, outcomes, newestFirst }: RecordQuery,
   start: Start,
   limit: number,
 ): RecordRange {
@@ -139,8 +138,9 @@ function rangeOf(
     return { by, start: start as ObjectRange["start"], bucket: bucket ?? null, end, limit };
   }
   const upTo = to ?? Number.MAX_SAFE_INTEGER;
-  const unsettled = by === "event-time" && outcomes?.includes("committed") === false;
-  const range = { by, start: start as TimeRange["start"], to: upTo, unsettled, limit };
+  const isUnsettled = by === "event-time" && outcomes?.includes("committed") === false;
+  const unsettled = isUnsettled ? ({ unsettled: true } as const) : {};
+  const range = { by, start: start as TimeRange["start"], to: upTo, limit, ...unsettled };
   return newestFirst === true ? { ...range, downTo: from ?? Number.MIN_SAFE_INTEGER } : range;
 }
 

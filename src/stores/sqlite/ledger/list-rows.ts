@@ -13,11 +13,11 @@ import { INPUT_COLUMNS, RECORD_COLUMNS } from "./record-rows.ts";
 type Row = RecordColumns & InputColumns & { readonly key: string };
 
 interface Query {
+  /** An index that the planner might not choose. */
+  readonly index?: string;
   readonly where: string;
   readonly order: string;
   readonly params: readonly (string | number)[];
-  /** Forces an index that the planner would not prefer without statistics. */
-  readonly index?: string;
 }
 
 export function listSqliteRows(
@@ -25,10 +25,10 @@ export function listSqliteRows(
   scopeId: number,
   range: RecordRange,
 ): ListedRecord[] {
-  const { where, order, params, index = "" } = queryOf(range);
+  const { index, where, order, params } = queryOf(range);
   const rows = db
-    .prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record ${index}
-      WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`)
+    .prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record
+      ${index === undefined ? "" : `INDEXED BY ${index}`} WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`)
     .all(scopeId, ...params, range.limit);
   return rows.map((each) => {
     const row = each as unknown as Row;
@@ -53,20 +53,21 @@ function queryOf(range: RecordRange): Query {
   }
   const { at, key } = range.start;
   const column = range.by === "event-time" ? "event_time" : "changed_at";
-  const committed = range.by === "commit-time" ? "state = 'committed' AND" : "";
-  const unsettled = range.unsettled === true ? "state <> 'committed' AND" : "";
-  const index = range.unsettled === true ? "INDEXED BY ledger_record_unsettled" : ""; // Y4 of ledger-tables.ts
+  const state = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  const isOpen = range.unsettled === true;
+  const committed = isOpen ? "state <> 'committed' AND" : state;
+  const index = isOpen ? { index: "ledger_record_open" } : {}; // Y3 of ledger-tables.ts
   if (range.downTo !== undefined) {
     return {
-      index,
-      where: `${committed} ${unsettled} (${column}, key) < (?, ?) AND ${column} >= ?`,
+      ...index,
+      where: `${committed} (${column}, key) < (?, ?) AND ${column} >= ?`,
       order: `${column} DESC, key DESC`,
       params: [at, key, range.downTo],
     };
   }
   return {
-    index,
-    where: `${committed} ${unsettled} (${column}, key) > (?, ?) AND ${column} < ?`,
+    ...index,
+    where: `${committed} (${column}, key) > (?, ?) AND ${column} < ?`,
     order: `${column}, key`,
     params: [at, key, range.to],
   };
