@@ -1,18 +1,18 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineConfig, defineProject } from "vitest/config";
+import { defineConfig, defineProject, type Plugin } from "vitest/config";
 import { HeavyFirst } from "./test/support/heavy-first.ts";
 
 // Examples import the package by its name. In tests that resolves to its sources, without a build.
 const conditions = ["tidegate-source", "node"];
 // Pipeline files of tests are in temporary folders, from where the package's name leads nowhere.
-const ownPackage = {
+const ownPackage: Plugin = {
   name: "own-package",
-  enforce: "pre" as const,
-  resolveId(this: { resolve: (...request: never) => unknown }, id: string, importer?: string) {
+  enforce: "pre",
+  resolveId(id, importer) {
     const isOurs = id === "tidegate" || id.startsWith("tidegate/");
     if (!isOurs || importer?.startsWith(import.meta.dirname)) return null;
-    return this.resolve(id as never, join(import.meta.dirname, "src/index.ts") as never);
+    return this.resolve(id, join(import.meta.dirname, "src/index.ts"));
   },
 };
 const resolution = {
