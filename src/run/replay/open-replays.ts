@@ -8,6 +8,7 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { days, msBetween } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { recordedValues } from "../../ingest/spec/frozen-values.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import { systemCallLimit } from "../../platform/call-limit.ts";
 import { systemPorts } from "../../platform/index.ts";
@@ -48,7 +49,7 @@ import { openLedger } from "../open/open-ledger.ts";
 import { openSink } from "../open/open-sink.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import { digestOfFile, digestOfFunctions } from "../runs/code-digest.ts";
-import { configDigest } from "../runs/config-digest.ts";
+import { pipelineDigest } from "../runs/config-digest.ts";
 import { runEnvironment } from "../runs/record-run.ts";
 import { startRunRecorder } from "../runs/run-recorder.ts";
 import { openShadow } from "./open-shadow.ts";
@@ -317,7 +318,13 @@ class LedgerReplays implements Replays {
         kind: "replay",
         ...digests,
         environment: JSON.stringify(runEnvironment()),
-        parameters: JSON.stringify({ ...request, inputsDigest, cut: cut.committedAt, file }),
+        parameters: JSON.stringify({
+          ...request,
+          inputsDigest,
+          cut: cut.committedAt,
+          file,
+          values: recordedValues(this.#pipeline),
+        }),
       },
       () => ({ done: progress.done }),
     );
@@ -365,10 +372,9 @@ class LedgerReplays implements Replays {
 
   digests(): RunDigests {
     const { file } = this.#options;
-    const { concurrency: _, ...pipeline } = this.#pipeline;
     return {
       codeDigest: file === undefined ? digestOfFunctions(this.#pipeline) : digestOfFile(file),
-      configDigest: configDigest(pipeline),
+      configDigest: pipelineDigest(this.#pipeline),
     };
   }
 
