@@ -138,9 +138,8 @@ export async function runPipeline(
     const health = () => healthOf(pipeline, consumer, state.draining);
     const listener = await openListener({ telemetry, health, onError }, settings);
     closers.unshift(() => listener.close()); // G3
-    const shared = { ...ports, ledger, telemetry, sink };
-    const recorded = { ...shared, consumer, runId, state, file, endpoint };
-    closers.push(await startRecording(recorded, prepared));
+    const shared = { ...ports, ledger, telemetry, sink, file, endpoint };
+    closers.push(await startRecording({ ...shared, consumer, runId, state }, prepared));
     await consumer.start();
     const late = startLateUpkeep(shared, pipeline);
     const upkeep = [late, ...startUpkeep(pipeline, settings, shared)];

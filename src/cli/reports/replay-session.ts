@@ -31,20 +31,25 @@ export interface ReplayLocation {
 const DATA_DEFAULT = ".tidegate";
 
 /** The replays of a pipeline file, and its bucket. */
-export async function openReplaySession(location: ReplayLocation, file: string) {
+export async function openReplaySession(
+  location: ReplayLocation,
+  file: string,
+  change: (pipeline: Pipeline) => Pipeline = (pipeline) => pipeline,
+) {
   const { ledger, data = DATA_DEFAULT, region } = location;
   const tablesDatabase = location["tables-database"];
   const loaded = await loadPipeline(file);
-  const { pipeline } = prepareRun("run", loaded, {
+  const { pipeline: prepared } = prepareRun("run", loaded, {
     ...(tablesDatabase !== undefined && { tablesDatabase }),
   });
+  const pipeline = change(prepared);
   const running = ledger === undefined ? await findRunningCloud(data) : null; // S1
   const endpoint = location.endpoint ?? running ?? undefined;
   const url = ledger ?? ledgerIn(data);
   const replays: Replays = await openReplays(pipeline, { ledger: url, endpoint, region, file });
   const writeManifest = (entry: ReplayEntry, folder: string) =>
     writeRunManifest({ pipeline, url, entry }, folder);
-  return { replays, pipeline, bucket: pipeline.source.bucket, writeManifest };
+  return { replays, pipeline, prepared, bucket: pipeline.source.bucket, writeManifest };
 }
 
 /** Writes the manifest of a replay; returns the path. */

@@ -40,7 +40,9 @@ function outcomeOf(record: ListedRecord["record"]): string {
 
 /** Effects by output, from the summary that the commit stored. */
 function writtenBy(effects: string | null): Record<string, number> {
-  const { effects: counts = {} } = jsonOf(effects ?? "{}") as { effects?: Record<string, number> };
+  const { effects: counts = {} } = storedJson(effects ?? "{}") as {
+    effects?: Record<string, number>;
+  };
   const wrote: Record<string, number> = {};
   for (const [name, count] of Object.entries(counts)) {
     const [kind = name, output = kind] = name.split(" ", 2);
@@ -50,7 +52,7 @@ function writtenBy(effects: string | null): Record<string, number> {
 }
 
 /** A stored JSON object; empty if it is none. */
-export function jsonOf(text: string): Record<string, unknown> {
+export function storedJson(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};

@@ -4,7 +4,7 @@
 //       second one lists it in order.
 //   M3. A live run is split by UTC day of the commit, and a day with many records into parts of
 //       about PART_RECORDS in the order of commits. A part is sorted in memory. Once a day is over,
-//       or the run is, its parts do not change: whoever writes them writes the same bytes.
+//       or the run is, its parts do not change: every process writes the same bytes.
 //   M4. Dead letters and held records belong to the first part of the day of their last attempt.
 
 import {
@@ -25,7 +25,7 @@ import {
 } from "../../lineage/run-manifest.ts";
 import type { Ledger, ListedRecord, RecordPage, RecordQuery } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
-import { byEventTime, jsonOf, manifestInputOf } from "./manifest-input.ts";
+import { byEventTime, manifestInputOf, storedJson } from "./manifest-input.ts";
 import {
   CLOCK_SLACK_MS,
   committedBy,
@@ -225,16 +225,16 @@ async function parkedBy(
   { scope, row }: RecordedRun,
   day: EpochMs,
 ): Promise<ListedRecord[]> {
-  const found = new Map<RecordKey, ListedRecord>();
+  const parked = new Map<RecordKey, ListedRecord>();
   for (const kind of ["dossier", "held"] as const) {
     for await (const key of notedKeys(ledger, scope, kind)) {
-      const view = found.has(key) ? undefined : await ledger.show(scope, key);
+      const view = parked.has(key) ? undefined : await ledger.show(scope, key);
       if (view?.record.kind !== "parked" || view.input.runId !== row.id) continue;
       if (dayOf(view.record.changedAt) !== day) continue;
-      found.set(key, { key, record: view.record, input: view.input });
+      parked.set(key, { key, record: view.record, input: view.input });
     }
   }
-  return [...found.values()];
+  return [...parked.values()];
 }
 
 /** Keys of records with such a note; names with a space are parts of held messages. */
@@ -259,8 +259,8 @@ function headOf(
   { scope, row }: RecordedRun,
   of: { readonly part: number; readonly day: string | null; readonly endedAt: EpochMs | null },
 ): ManifestHead {
-  const environment = Object.entries(jsonOf(row.environment));
-  const { file, values, pipelineDigest, ...request } = jsonOf(row.parameters);
+  const environment = Object.entries(storedJson(row.environment));
+  const { file, values, pipelineDigest, ...request } = storedJson(row.parameters);
   const frozen = (values ?? {}) as {
     readonly seed?: string;
     readonly parameters?: ManifestHead["parameters"];

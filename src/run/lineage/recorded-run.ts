@@ -16,7 +16,7 @@ import type {
 import { createManifestSums, type OutputLocation } from "../../lineage/run-manifest.ts";
 import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { byEventTime, jsonOf, manifestInputOf } from "./manifest-input.ts";
+import { byEventTime, manifestInputOf, storedJson } from "./manifest-input.ts";
 
 /** Records in one lineage document (R3). */
 export const RECORDS_MAX = 100_000;
@@ -154,7 +154,7 @@ function factsOf(
 /** The run of a ledger's row, for documents and events. */
 export function lineageRunOf(scope: LedgerScope, row: RunRow): LineageRun {
   const { id, kind, startedAt, endedAt, codeDigest, configDigest } = row;
-  const environment = jsonOf(row.environment);
+  const environment = storedJson(row.environment);
   return {
     id,
     kind,

@@ -6,6 +6,7 @@ import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { anyInput } from "../../../test/support/stores/any-input.ts";
 import { type DurationMs, days, epochMs, hours, minutes } from "../../core/units.ts";
 import { digestOfManifest, type RunManifest } from "../../lineage/run-manifest.ts";
+import type { Ledger } from "../../ports/ledger.ts";
 import type { RecordInput, RecordKey } from "../../ports/record.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import { DEAD_MS, type ManifestsPorts, ROUND_MS, startLiveManifests } from "./live-manifests.ts";
@@ -78,6 +79,16 @@ function createWorld() {
         ...sizes,
       });
     },
+    ...createRecords(clock, ledger),
+    manifest(path: string): RunManifest {
+      return JSON.parse(files.get(path) ?? "null") as RunManifest;
+    },
+  };
+}
+
+/** Writes runs and records of them. */
+function createRecords(clock: ManualClock, ledger: Ledger) {
+  return {
     async run(id: string, ended = false) {
       const values = { seed: "7", parameters: { vat: 1 }, models: { m: "v1" }, lookups: {} };
       const now = clock.now();
@@ -123,9 +134,6 @@ function createWorld() {
           note: { kind: "dossier", name: key, at, count: 1, body: "{}" },
         },
       ]);
-    },
-    manifest(path: string): RunManifest {
-      return JSON.parse(files.get(path) ?? "null") as RunManifest;
     },
   };
 }

@@ -2,8 +2,8 @@
 //   V1. A part is written when it can no longer change: when its UTC day is over, or its run. The
 //       ledger has everything that it says, so a process that is killed loses nothing: the next
 //       start writes what is missing.
-//   V2. It never delays the pipeline. A manifest that cannot be written is counted, logged and tried
-//       again in the next round. Closing waits for at most CLOSE_MS.
+//   V2. It never delays the pipeline. A manifest that cannot be written is counted, logged and
+//       tried again in the next round. Closing waits for at most CLOSE_MS.
 //   V3. Processes that share a ledger may write the same part: they write the same bytes, once.
 //   V4. The first part of a day is written last, so if it exists, the day is complete.
 
@@ -14,7 +14,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
-import { jsonOf } from "../lineage/manifest-input.ts";
+import { storedJson } from "../lineage/manifest-input.ts";
 import { dayName, daysOf, type ManifestPart, partsOfDay } from "../lineage/recorded-manifest.ts";
 import type { LocationOf } from "../lineage/recorded-run.ts";
 import type { ManifestTarget } from "./manifest-target.ts";
@@ -26,7 +26,7 @@ export const DAY_GRACE_MS: DurationMs = minutes(5);
 /** Without a heartbeat for so long, a run of another machine is over. */
 export const DEAD_MS: DurationMs = minutes(15);
 /** How long closing waits for the last part (V2). */
-export const CLOSE_MS: DurationMs = seconds(10);
+const CLOSE_MS: DurationMs = seconds(10);
 /** Runs that a round looks at, newest first. */
 const RUNS_MAX = 100;
 const DAY_MS: DurationMs = days(1);
@@ -136,7 +136,7 @@ function isSealed(
   const now = clock.now();
   if (endedAt !== null || now >= day + DAY_MS + DAY_GRACE_MS) return true;
   if (id === runId) return false;
-  const { host, pid } = jsonOf(environment);
+  const { host, pid } = storedJson(environment);
   const alive = isAlive(String(host), Number(pid));
   return alive === null ? msBetween(seenAt, now) > DEAD_MS : !alive;
 }

@@ -1,6 +1,6 @@
 // Manifest target: the folder or the bucket that run manifests are written to.
-//   T1. A manifest is written once. In a folder it appears whole, by a rename; in a bucket it is put
-//       only if its key is absent.
+//   T1. A manifest is written once. In a folder it appears whole, by a rename; in a bucket it is
+//       put only if its key is absent.
 //   T2. A bucket gets a manifest in one request, so its text is built in memory. Parts are small
 //       enough for that (M3 of recorded-manifest.ts).
 
