@@ -2,6 +2,8 @@
 //   J1. Every read looks the object up again and compares it with the opened one: the store keeps
 //       blobs only while a read is in progress.
 //   J2. Chunks are copies. The store reuses its own chunks; the reader may keep the copies.
+//   J3. An object that was written before its bucket had versions has the version "null", by which
+//       it stays readable after it was overwritten.
 
 import type { Broker } from "../broker/engine/broker.ts";
 import type { OperationResult } from "../broker/model/operations.ts";
@@ -16,6 +18,8 @@ import type { ByteSource } from "../ports/rows.ts";
 /** Bounds what a slow reader holds in memory. */
 const CHUNK_BYTES_MAX = 262_144;
 
+const NULL_VERSION = "null";
+
 /** Faults that a retry may clear. */
 const PASSING: ReadonlySet<S3Code> = new Set<S3Code>(["ServiceUnavailable", "SlowDown"]);
 
@@ -26,8 +30,11 @@ export function createBrokerObjects(ports: {
   const { broker, blobs } = ports;
   return {
     async open(pin, signal) {
-      const lookup = await find(broker, pin, pin.versionId);
+      let lookup = await find(broker, pin, pin.versionId);
       if (!lookup.ok) return notOpened(pin, lookup.fault);
+      const isOther = pin.etag !== null && pin.etag !== lookup.value.object.etag;
+      if (isOther && pin.versionId === null) lookup = await find(broker, pin, NULL_VERSION); // J3
+      if (!lookup.ok) return { kind: "replaced" };
       const { object } = lookup.value;
       if (pin.etag !== null && pin.etag !== object.etag) return { kind: "replaced" };
       const { etag, modifiedAt: lastModified } = object;

@@ -17,6 +17,7 @@ const RESOURCE_LISTS: Readonly<Record<IamResource, string>> = {
   "target-queue": "compact([var.target_queue_arn])",
   "target-topic": "compact([var.target_topic_arn])",
   bucket: "compact([var.bucket_arn])",
+  "listed-bucket": "[for arn in compact([var.bucket_arn]) : arn if var.backfill]",
   objects: `[for arn in compact([var.bucket_arn]) : "\${arn}/\${var.prefix}*"]`,
   "claim-check-bucket": "compact([var.claim_check_bucket_arn])",
   "claim-checks": `[for arn in compact([var.claim_check_bucket_arn]) : "\${arn}/*"]`,

@@ -143,6 +143,7 @@ export function resourceArns(
     "target-queue": bucket === null && topic === null ? arn("sqs", queue) : null,
     "target-topic": bucket === null ? arn("sns", topic) : null,
     bucket: bucketArn(bucket?.name ?? null),
+    "listed-bucket": plan.backfill ? bucketArn(bucket?.name ?? null) : null,
     objects: bucket === null ? null : `${bucketArn(bucket.name)}/${bucket.prefix}*`,
     "claim-check-bucket": bucketArn(claimCheckBucket),
     "claim-checks": claimCheckBucket === null ? null : `${bucketArn(claimCheckBucket)}/*`,

@@ -19,6 +19,7 @@ export type IamResource =
   | "target-queue"
   | "target-topic"
   | "bucket"
+  | "listed-bucket"
   | "objects"
   | "claim-check-bucket"
   | "claim-checks"
@@ -55,6 +56,7 @@ export const IAM_RESOURCE_TEXT: Readonly<Record<IamResource, string>> = {
   "target-queue": "the queue, if producers send to it",
   "target-topic": "the topic, if producers publish to it",
   bucket: "the bucket",
+  "listed-bucket": "the bucket, with `--backfill`",
   objects: "the objects below the prefix",
   "claim-check-bucket": "the bucket of claim checks",
   "claim-checks": "the claim checks",
@@ -106,6 +108,11 @@ const CONSUMER: readonly Omit<IamRow, "role">[] = [
     action: "s3:ListBucket",
     resources: ["bucket", "claim-check-bucket"],
     why: "without it S3 answers 403 for a missing object, as for a forbidden one",
+  },
+  {
+    action: "s3:ListBucketVersions",
+    resources: ["listed-bucket"],
+    why: "`backfill` lists objects with their versions",
   },
   { action: "dynamodb:GetItem", resources: ["ledger"], why: "looks records up" },
   { action: "dynamodb:BatchGetItem", resources: ["ledger"], why: "looks many records up" },
@@ -196,6 +203,11 @@ const OPERATOR: readonly Omit<IamRow, "role">[] = [
   { action: "s3:GetBucketPublicAccessBlock", resources: BUCKETS, why: DIFF },
   { action: "s3:GetEncryptionConfiguration", resources: BUCKETS, why: DIFF },
   { action: "s3:GetBucketOwnershipControls", resources: BUCKETS, why: DIFF },
+  {
+    action: "s3:ListBucketVersions",
+    resources: ["bucket"],
+    why: "compares the bucket with the ledger: `backfill --dry-run`, `audit`",
+  },
   { action: "dynamodb:DescribeTable", resources: TABLES, why: DIFF },
   { action: "dynamodb:DescribeContinuousBackups", resources: TABLES, why: DIFF },
   { action: "dynamodb:DescribeTimeToLive", resources: TABLES, why: "`infra diff`, `ledger check`" },
@@ -209,6 +221,7 @@ const OPERATOR: readonly Omit<IamRow, "role">[] = [
   },
   { action: "dynamodb:Scan", resources: ["ledger"], why: "`ledger stats`, `ledger purge`, `why`" },
   { action: "dynamodb:PutItem", resources: ["ledger"], why: "reopens records for a redrive" },
+  { action: "dynamodb:UpdateItem", resources: ["ledger"], why: "`pipeline pause` and `resume`" },
   {
     action: "dynamodb:DeleteItem",
     resources: ["ledger"],

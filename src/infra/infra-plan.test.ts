@@ -33,6 +33,7 @@ test("a bucket pipeline gets a topic, a queue and a dead-letter queue, named as 
     alarms: true,
     compute: "none",
     dispatch: false,
+    backfill: false,
   });
 });
 
@@ -113,6 +114,12 @@ describe("what AWS would refuse is one clause with the fix", () => {
   test("objects of any bucket", () => {
     expect(reason({ bucket: null, prefix: "", queue: "q", contents: "objects" })[1]).toBe(
       "the pipeline reads objects of any bucket; name one in source.bucket",
+    );
+  });
+
+  test("a backfill without a bucket", () => {
+    expect(reason({ bucket: null, prefix: "", queue: "q" }, { backfill: true })[1]).toBe(
+      "--backfill lists the objects of a bucket; this pipeline reads messages",
     );
   });
 

@@ -43,6 +43,8 @@ export interface InfraOptions {
   readonly compute?: ComputeKind | undefined;
   /** Whether the consumer starts one ECS task per message. */
   readonly dispatch?: boolean | undefined;
+  /** Whether the consumer may list the bucket, for `tidegate backfill`. */
+  readonly backfill?: boolean | undefined;
   /** Replaces the pipeline's name in the names of resources. */
   readonly prefix?: string | undefined;
 }
@@ -71,6 +73,7 @@ export interface InfraPlan {
   readonly alarms: boolean;
   readonly compute: ComputeKind;
   readonly dispatch: boolean;
+  readonly backfill: boolean;
 }
 
 /** How long one invocation of a Lambda function may take, unless its variable is changed. */
@@ -109,6 +112,7 @@ export function planInfra(facts: PipelineFacts, options: InfraOptions = {}): Inf
     alarms: options.alarms ?? true,
     compute,
     dispatch: options.dispatch ?? false,
+    backfill: options.backfill ?? false,
   };
   const problems = [...planProblems(plan), ...nameProblems(plan)];
   if (bucket === null && facts.contents === "objects") {
@@ -145,6 +149,9 @@ function planProblems(plan: InfraPlan): string[] {
   }
   if (listing && ledgerTable === null) {
     problems.push("--listing is for a DynamoDB ledger; PostgreSQL always lists");
+  }
+  if (bucket === null && plan.backfill) {
+    problems.push("--backfill lists the objects of a bucket; this pipeline reads messages");
   }
   if (dispatch && compute === "lambda") {
     problems.push("--dispatch needs a process that waits for tasks; use --compute ecs or none");

@@ -163,6 +163,7 @@ function iamCall(plan: InfraPlan): string {
   if (bucket !== null) {
     pass("bucket_arn", "module.bucket.arn");
     given.prefix = bucket.prefix;
+    if (plan.backfill) given.backfill = true;
   } else if (topic === null) pass("target_queue_arn", "module.queue.arn");
   else pass("target_topic_arn", "module.topic.arn");
   if (claimCheckBucket !== null) pass("claim_check_bucket_arn", "module.claim_checks.arn");

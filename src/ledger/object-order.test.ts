@@ -26,6 +26,8 @@ type Step =
   /** The next step of a worker, which starts with an event, or with the current state listed. */
   | { readonly kind: "event"; readonly write: number; readonly worker: number }
   | { readonly kind: "list"; readonly worker: number }
+  /** The same with a version that may be past, in a bucket that keeps them. */
+  | { readonly kind: "past"; readonly write: number; readonly worker: number }
   | { readonly kind: "direct"; readonly write: number }
   | { readonly kind: "go"; readonly worker: number };
 
@@ -36,6 +38,9 @@ interface Worker {
   basis?: string;
   /** The write that was current when the bucket was asked. */
   current?: number;
+  /** The write of a listed version, whose order is known. */
+  readonly listed?: number;
+  isNewer?: boolean;
 }
 
 const anyStep = (writes: number): fc.Arbitrary<Step> =>
@@ -52,6 +57,14 @@ const anyStep = (writes: number): fc.Arbitrary<Step> =>
     {
       weight: 3,
       arbitrary: fc.record({ kind: fc.constant("list" as const), worker: fc.nat(2) }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant("past" as const),
+        write: fc.nat(writes - 1),
+        worker: fc.nat(2),
+      }),
     },
     {
       weight: 2,
@@ -96,6 +109,11 @@ class World {
       case "list":
         if (!this.#workers.has(step.worker)) this.#workers.set(step.worker, this.#listed());
         return;
+      case "past":
+        if (this.#bucket.versioned && step.write < this.#put && !this.#workers.has(step.worker)) {
+          this.#workers.set(step.worker, this.#listed(step.write));
+        }
+        return;
       case "direct":
         if (step.write < this.#put) await this.#direct(this.#event(step.write), step.write);
         return;
@@ -110,11 +128,19 @@ class World {
     return { key: `event ${write}`, ref: { ...OBJECT, sequencer, state: this.stateOf(write) } };
   }
 
-  #listed(): Worker {
-    const state = this.stateOf(this.#current);
+  #listed(past?: number): Worker {
+    const state = this.stateOf(past ?? this.#current);
     // All writes of one second: without versions, their listings share a key.
     const key = this.#bucket.versioned ? `listed ${state}` : "listed";
-    return { key, ref: { ...OBJECT, sequencer: null, state, listed: true } };
+    const ref = { ...OBJECT, sequencer: null, state, listed: true } as const;
+    return { key, ref, ...(past !== undefined && { listed: past }) };
+  }
+
+  /** As stages/confirm.ts decides for a listed version: by the row that its claim saw. */
+  async #isNewer(write: number, basis: string): Promise<boolean> {
+    const row = await this.#ledger.showObject(SCOPE, OBJECT.bucket, OBJECT.key);
+    if ((row?.sequencer ?? "") !== basis) return false;
+    return row === undefined || write > Number(row.applied?.state.slice("v:".length));
   }
 
   async #direct({ key, ref }: Worker, write: number): Promise<void> {
@@ -152,21 +178,25 @@ class World {
     }
     if (worker.basis !== undefined && worker.current === undefined) {
       worker.current = this.#current;
+      if (worker.listed !== undefined) {
+        worker.isNewer = await this.#isNewer(worker.listed, worker.basis);
+      }
       return;
     }
     await this.#commit(worker);
     this.#workers.delete(name);
   }
 
-  async #commit({ key, ref, fence, basis, current }: Worker): Promise<void> {
-    const isCurrent = current !== undefined && this.stateOf(current) === ref.state;
+  async #commit(worker: Worker): Promise<void> {
+    const { key, ref, fence, basis, current, isNewer } = worker;
+    const isCurrent = isNewer ?? (current !== undefined && this.stateOf(current) === ref.state);
     const object = basis === undefined ? ref : { ...ref, confirmed: { basis, isCurrent } };
     const what = { key: asRecordKey(key), fence: fence as never, digest: "d", object };
     const [result] = await this.#ledger.commit(SCOPE, [what]);
     if (result?.kind !== "committed") return;
     const listed = ref.listed === true;
     const own = Number.parseInt(ref.sequencer ?? "0", 10) - 1;
-    this.applied.push({ write: current ?? own, listed });
+    this.applied.push({ write: worker.listed ?? current ?? own, listed });
   }
 
   /** A backfill with nothing else in progress. */

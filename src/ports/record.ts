@@ -38,10 +38,11 @@ export interface ObjectRef {
   readonly confirmed?: Confirmation;
 }
 
-/** Whether a state is the bucket's current one, as of after the claim. */
+/** Whether a state may be applied: the bucket has it as the current one, as of after the claim. */
 export interface Confirmation {
   /** The `confirm` of the claim. */
   readonly basis: string;
+  /** Also true for a listed past version that is newer than what was applied at the claim. */
   readonly isCurrent: boolean;
 }
 

@@ -10,19 +10,31 @@
 //   B4. No more objects are in memory than a page has. The next page is listed when all of one are
 //       done, so a slow sink slows the listing down.
 //   B5. Objects that are written later than the start are not listed: their events arrive.
+//   B6. With versions, those of one object run one after another, the oldest first. A version that
+//       is not done holds the later ones back, as it could not be applied after them.
 
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { ObjectEvent } from "../core/events/object-event.ts";
 import { objectStateOf } from "../core/events/object-identity.ts";
-import { type DurationMs, durationMs, type EpochMs, hours, minutes } from "../core/units.ts";
+import {
+  type DurationMs,
+  durationMs,
+  type EpochMs,
+  hours,
+  minutes,
+  seconds,
+} from "../core/units.ts";
 import type { BatchRunner } from "../ingest/running/batch-runner.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, RunRow } from "../ports/ledger.ts";
 import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
 import type { Delivery } from "../ports/queue-receiver.ts";
 import type { LedgerScope } from "../ports/record.ts";
-import { eventOf, isNoticed } from "./listed-event.ts";
+import { parametersOf, type StoredProgress, unfinishedRun } from "./backfill-progress.ts";
+import { eventOf, pastOf } from "./listed-event.ts";
+import { listPages, wavesOf } from "./listed-pages.ts";
+import type { ListedVersions } from "./version-order.ts";
 
 /** What to take in. */
 export interface BackfillRequest {
@@ -32,6 +44,8 @@ export interface BackfillRequest {
   readonly since: EpochMs | null;
   /** Exclusive; null: up to the start of the backfill. */
   readonly until: EpochMs | null;
+  /** All versions in their order (B6); without it, the current one of each object. */
+  readonly versions: boolean;
 }
 
 export interface BackfillOptions {
@@ -46,6 +60,8 @@ export interface BackfillOptions {
   readonly batchMs: DurationMs;
   /** Whether objects match, in addition to the request; for repairs. Default: all. */
   readonly only?: (object: ListedObject) => boolean;
+  /** Skips versions of objects that are deleted now: for pipelines that act on removals. */
+  readonly skipDeleted?: boolean;
 }
 
 export interface BackfillPorts {
@@ -54,6 +70,8 @@ export interface BackfillPorts {
   readonly lister: ObjectLister;
   /** Null for a dry run. */
   readonly runner: BatchRunner | null;
+  /** The order that the stages of `runner` ask; required for a request with versions. */
+  readonly order?: ListedVersions;
 }
 
 /** Objects so far, each counted once. */
@@ -96,10 +114,11 @@ const NONE: BackfillCounts = {
 const LOOKS_MAX = 64;
 /** Deliveries that share a batch. */
 const BATCH_MAX = 250;
-/** How often an object is tried within one backfill, retries of the pipeline included. */
+/** Rounds of a batch in which nothing is done, one after another. */
 const ROUNDS_MAX = 20;
+/** For outcomes to be written after the time of a batch. */
+const SETTLE_MS: DurationMs = seconds(15);
 const DELAY_MS_MAX: DurationMs = minutes(5);
-const RUNS_PAGE = 100;
 
 /** Runs a backfill to its end, or until `signal` aborts. */
 export async function runBackfill(
@@ -111,7 +130,7 @@ export async function runBackfill(
   const { clock } = ports;
   const startedAt = clock.now();
   const request = checkedRequest(options.request, startedAt);
-  const previous = options.dryRun ? null : await unfinishedRun(ports.ledger, options);
+  const previous = options.dryRun ? null : await unfinished(ports, options);
   const run = new Backfill(ports, { ...options, request }, previous, startedAt);
   const counting = run.count(signal).catch(() => undefined);
   try {
@@ -121,6 +140,10 @@ export async function runBackfill(
     await counting;
   }
   return { ...run.counts, runId: run.runId, continued: previous !== null };
+}
+
+function unfinished({ ledger }: BackfillPorts, { scope, request }: BackfillOptions) {
+  return unfinishedRun(ledger, scope, request);
 }
 
 /** Rejects a request that can never match. */
@@ -141,32 +164,11 @@ function refuse(message: string): never {
   throw new TidegateError("TG_VALUE_INVALID", message);
 }
 
-interface StoredProgress {
-  readonly run: RunRow;
-  readonly cursor: string | null;
-}
-
-/** The parameters of a run's row; `until` is left out, as each start has its own. */
-function parametersOf({ bucket, prefix, since }: BackfillRequest, cursor: string | null): string {
-  return JSON.stringify({ request: { bucket, prefix, since }, cursor });
-}
-
-/** A run with the same request that has not ended (B3). */
-async function unfinishedRun(
-  ledger: Ledger,
-  { scope, request }: BackfillOptions,
-): Promise<StoredProgress | null> {
-  const { runs } = await ledger.listRuns(scope, { after: null, limit: RUNS_PAGE });
-  const wanted = JSON.parse(parametersOf(request, null)) as { readonly request: unknown };
-  for (const run of runs) {
-    if (run.kind !== "backfill" || run.endedAt !== null) continue;
-    const { request: stored, cursor } = JSON.parse(run.parameters) as {
-      readonly request: unknown;
-      readonly cursor: string | null;
-    };
-    if (JSON.stringify(stored) === JSON.stringify(wanted.request)) return { run, cursor };
-  }
-  return null;
+/** Keys whose newest entry is a delete marker. */
+function deletedKeys(objects: readonly ListedObject[]): Set<string> {
+  const keys = new Set(objects.map(({ key }) => key));
+  for (const { key, isLatest } of objects) if (isLatest) keys.delete(key);
+  return keys;
 }
 
 class Backfill {
@@ -180,6 +182,7 @@ class Backfill {
   #counts: BackfillCounts = NONE;
   #total: number | null = null;
   #sent = 0;
+  #deliveries = 0;
 
   constructor(
     ports: BackfillPorts,
@@ -195,6 +198,11 @@ class Backfill {
     this.#cursor = previous?.cursor ?? null;
   }
 
+  /** A batch is at most what the rate allows in a second. */
+  get #batchMax(): number {
+    return Math.min(BATCH_MAX, this.#options.rate ?? BATCH_MAX);
+  }
+
   get counts(): BackfillCounts {
     return this.#counts;
   }
@@ -207,32 +215,26 @@ class Backfill {
   async count(signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.#ending.signal]);
     let total = 0;
-    let after = this.#cursor;
-    do {
-      const page = await this.#list(after, either);
-      total += page.objects.filter(({ isLatest }) => isLatest).length;
-      after = page.next;
-      either.throwIfAborted();
-    } while (after !== null);
+    for await (const { objects } of this.#pages(either)) total += objects.length;
+    either.throwIfAborted();
     this.#total = total;
   }
 
   async all(signal: AbortSignal, onProgress: (progress: BackfillProgress) => void): Promise<void> {
     await this.#save(false);
-    for (;;) {
-      signal.throwIfAborted();
-      const page = await this.#list(this.#cursor, signal);
+    for await (const page of this.#pages(signal)) {
       await this.#page(page.objects, signal);
       this.#cursor = page.next;
-      await this.#save(page.next === null);
+      await this.#save(page.isLast);
       onProgress(this.#progress());
-      if (page.next === null) return;
+      signal.throwIfAborted();
     }
   }
 
-  #list(after: string | null, signal: AbortSignal) {
-    const { bucket, prefix } = this.#options.request;
-    return this.#ports.lister.list({ bucket, prefix, after }, signal);
+  #pages(signal: AbortSignal) {
+    const { bucket, prefix, versions } = this.#options.request;
+    const request = { bucket, prefix, versions, after: this.#cursor };
+    return listPages(this.#ports.lister, request, signal);
   }
 
   #progress(): BackfillProgress {
@@ -268,15 +270,19 @@ class Backfill {
   async #page(all: readonly ListedObject[], signal: AbortSignal): Promise<void> {
     const { request, only = () => true } = this.#options;
     const { since, until } = request;
-    const objects = all.filter((object) => object.isLatest && only(object));
+    const objects = all.filter((object) => only(object));
     this.#add("listed", objects.length);
     const inTime = objects.filter(
       ({ lastModified: at }) => at >= (since ?? 0) && at < (until ?? Number.POSITIVE_INFINITY),
     );
     this.#add("outside", objects.length - inTime.length);
+    const deleted = this.#options.skipDeleted === true ? deletedKeys(all) : new Set();
+    if (request.versions) this.#ports.order?.replace(all.map((object) => this.#versionOf(object)));
     const wanted: ObjectEvent[] = [];
-    for (let from = 0; from < inTime.length; from += LOOKS_MAX) {
-      const some = inTime.slice(from, from + LOOKS_MAX);
+    const present = inTime.filter(({ key }) => !deleted.has(key));
+    this.#add("skipped", inTime.length - present.length);
+    for (let from = 0; from < present.length; from += LOOKS_MAX) {
+      const some = present.slice(from, from + LOOKS_MAX);
       const events = await Promise.all(some.map((object) => this.#unapplied(object)));
       wanted.push(...events.filter((event) => event !== null));
     }
@@ -284,10 +290,23 @@ class Backfill {
       this.#add("done", wanted.length);
       return;
     }
-    for (let from = 0; from < wanted.length; from += BATCH_MAX) {
-      signal.throwIfAborted();
-      await this.#rounds(wanted.slice(from, from + BATCH_MAX), signal);
+    const open = new Set<string>();
+    for (const wave of wavesOf(wanted)) {
+      const ready = wave.filter(({ key }) => !open.has(key)); // B6
+      this.#add("unfinished", wave.length - ready.length);
+      for (let from = 0; from < ready.length; from += this.#batchMax) {
+        signal.throwIfAborted();
+        const keys = await this.#rounds(ready.slice(from, from + this.#batchMax), signal);
+        for (const key of keys) open.add(key);
+      }
     }
+  }
+
+  #versionOf(object: ListedObject) {
+    return {
+      event: eventOf(this.#options.request.bucket, object),
+      isLatest: object.isLatest,
+    };
   }
 
   /** The event of an object that the pipeline has not applied; null if there is nothing to do. */
@@ -302,30 +321,37 @@ class Backfill {
       this.#add("skipped", 1); // B1
       return null;
     }
-    if (await isNoticed(ledger, scope, event)) {
+    const past = await pastOf(ledger, scope, event);
+    if (past === "applied" && !object.isLatest) {
+      this.#add("skipped", 1); // V2 of listed-event.ts
+      return null;
+    }
+    if (past === "noticed") {
       this.#add("noticed", 1); // B2
       return null;
     }
     return event;
   }
 
-  /** Runs deliveries until each is done; a delivery that is returned is run again. */
-  async #rounds(events: readonly ObjectEvent[], signal: AbortSignal): Promise<void> {
+  /** Runs deliveries until each is done, returned ones again; returns the keys of the others. */
+  async #rounds(events: readonly ObjectEvent[], signal: AbortSignal): Promise<string[]> {
     const { clock, runner } = this.#ports;
-    if (runner === null) return;
-    let open = events.map((event, at) => this.#deliveryOf(event, at));
+    if (runner === null) return [];
+    let open = events.map((event) => this.#deliveryOf(event));
+    const keys = new Map(open.map(({ messageId }, at) => [messageId, events[at]?.key ?? ""]));
     const { batchMs } = this.#options;
-    const time = { workMs: batchMs, totalMs: durationMs(batchMs + minutes(1)) };
+    const time = { workMs: batchMs, totalMs: durationMs(batchMs + SETTLE_MS) };
+    await this.#pace(open.length, signal);
     for (let round = 1; round <= ROUNDS_MAX && open.length > 0; round += 1) {
-      await this.#pace(round === 1 ? open.length : 0, signal);
       const results = await runner.run(open, time);
       const returned = results.filter(({ settlement }) => settlement.kind !== "delete");
       this.#add("done", results.length - returned.length);
+      if (returned.length < open.length) round = 0;
       open = returned.map(({ delivery }) => ({
         ...delivery,
         receiveCount: delivery.receiveCount + 1,
       }));
-      if (open.length === 0) return;
+      if (open.length === 0) return [];
       signal.throwIfAborted();
       const delays = returned.map(({ settlement }) =>
         settlement.kind === "return" ? settlement.delayMs : minutes(1),
@@ -333,6 +359,7 @@ class Backfill {
       await clock.sleep(durationMs(Math.min(Math.max(...delays, 1), DELAY_MS_MAX)), signal);
     }
     this.#add("unfinished", open.length);
+    return open.map(({ messageId }) => keys.get(messageId) ?? "");
   }
 
   /** Waits until the rate allows that many more objects. */
@@ -346,8 +373,9 @@ class Backfill {
     if (waitMs > 0) await clock.sleep(durationMs(Math.min(waitMs, hours(1))), signal);
   }
 
-  #deliveryOf(event: ObjectEvent, at: number): Delivery {
-    const id = `${this.runId}:${this.#counts.listed}:${at}`;
+  #deliveryOf(event: ObjectEvent): Delivery {
+    this.#deliveries += 1;
+    const id = `${this.runId}:${this.#deliveries}`;
     return {
       messageId: id,
       receipt: id,

@@ -144,6 +144,16 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await collect(bytesOf(await open(first)))).toBe("first");
     });
 
+    test("an object from before its bucket had versions stays readable", async () => {
+      const first = await put("plain", "first");
+      const VersioningConfiguration = { Status: "Enabled" } as const;
+      const versioning = { Bucket: "plain", VersioningConfiguration };
+      await client.send(new PutBucketVersioningCommand(versioning));
+      await put("plain", "second");
+      expect(await collect(bytesOf(await open(first)))).toBe("first");
+      expect(await open({ ...first, etag: "0" })).toEqual({ kind: "replaced" });
+    });
+
     test("an open without version and ETag reads the current bytes, and from then on no others", async () => {
       const pin = { ...(await put("plain", "first")), etag: null };
       const bytes = bytesOf(await open(pin));

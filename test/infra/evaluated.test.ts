@@ -9,6 +9,7 @@ import { alarmsOf } from "../../src/infra/alarm-table.ts";
 import { policiesOf } from "../../src/infra/iam-policies.ts";
 import { IAM_ROLES } from "../../src/infra/iam-table.ts";
 import { infraFiles } from "../../src/run/infra/infra-files.ts";
+import { sampleOf } from "../support/full-size.ts";
 import { type EvaluatedResource, evaluateTerraform } from "../support/infra/evaluate-terraform.ts";
 import { INFRA_PLANS, ROOT_VARIABLES } from "../support/infra/plans.ts";
 import { requirePart } from "../support/requires.ts";
@@ -28,7 +29,7 @@ const AWS = {
   },
 };
 
-describe.each(Object.entries(INFRA_PLANS))("%s", (_, plan) => {
+describe.each(sampleOf(3, Object.entries(INFRA_PLANS)))("%s", (_, plan) => {
   const { terraform } = requirePart("terraform");
   let resources: EvaluatedResource[] = [];
 
@@ -183,6 +184,17 @@ describe.each(Object.entries(INFRA_PLANS))("%s", (_, plan) => {
     const { Statement } = JSON.parse(String(one("aws_iam_role_policy", "secrets").policy));
     const secret = "arn:aws:secretsmanager:us-east-1:000000000000:secret:token-AbCdEf";
     expect(Statement[0].Resource).toEqual([secret]);
+  });
+
+  test("a dashboard shows queue, dead-letter queue and topic", () => {
+    const { widgets } = JSON.parse(String(one("aws_cloudwatch_dashboard").dashboard_body));
+    const metrics = (widgets as { properties: { metrics: string[][] } }[]).flatMap(
+      ({ properties }) => properties.metrics,
+    );
+    const names = new Set(metrics.map((metric) => metric[3]));
+    const { queue, deadLetterQueue, topic } = plan;
+    expect([...names]).toEqual([queue, deadLetterQueue, topic].filter((name) => name !== null));
+    expect(metrics.every((metric) => metric.length === 4)).toBe(true);
   });
 
   test("there is an alarm for each row of the table, with its runbook", () => {

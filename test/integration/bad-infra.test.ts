@@ -62,6 +62,11 @@ test("--listing with PostgreSQL: rejected, because PostgreSQL always lists", asy
   expect(await refused(orders, ...flags)).toContain("--listing is for a DynamoDB ledger");
 });
 
+test("--backfill for messages: rejected, because only a bucket can be listed", async () => {
+  const file = pipelineFile("jobs", 'name: "jobs", source: { queue: "jobs" }');
+  expect(await refused(file, "--backfill")).toContain("this pipeline reads messages");
+});
+
 test("--dispatch on Lambda: rejected, because a function cannot wait for tasks", async () => {
   const flags = ["--compute", "lambda", "--dispatch"];
   expect(await refused(orders, ...flags)).toContain("--dispatch needs a process that waits");

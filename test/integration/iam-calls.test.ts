@@ -23,6 +23,12 @@ import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { eventually } from "../support/eventually.ts";
 import { isAllowed } from "../support/infra/aws-recorder.ts";
 import { dispatchTasks, LATE_PLAN, runLate } from "../support/infra/iam-late-tasks.ts";
+import {
+  ARCHIVE_PLAN,
+  backfillArchive,
+  lookAtConsole,
+  operateArchive,
+} from "../support/infra/iam-operator.ts";
 import { IAM_ACCOUNT, type IamWorld, openIamWorld } from "../support/infra/iam-world.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 
@@ -44,6 +50,7 @@ const PLANS = {
     { kms: true, via: "topic" },
   ),
   late: LATE_PLAN,
+  archive: ARCHIVE_PLAN,
 };
 
 const dynamo = await useDynamo();
@@ -95,6 +102,14 @@ describe.skipIf(!dynamo.available)("roles under their generated policies", () =>
     await runLate(world);
     await dispatchTasks(world);
     await readLive(world.plan, liveOptions(world));
+    expectNoneRefused(world);
+  });
+
+  test("a bucket is backfilled, and its pipeline is paused, released and looked at", async () => {
+    const world = worlds.archive;
+    await backfillArchive(world);
+    await operateArchive(world);
+    await lookAtConsole(world);
     expectNoneRefused(world);
   });
 

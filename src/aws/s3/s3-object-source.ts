@@ -6,6 +6,8 @@
 //       missing object and a missing bucket are both 404.
 //   P3. A transfer that is no longer read is ended, and so is one that stalls: each would hold a
 //       connection of the client forever.
+//   P4. An object that was written before its bucket had versions has the version "null". It stays
+//       readable by that name after it was overwritten.
 
 import {
   GetObjectCommand,
@@ -24,6 +26,8 @@ import type { SdkError } from "../sdk-errors.ts";
 
 /** How long S3 may take to start a response, and to send its next chunk. */
 const ANSWER_MS_MAX: DurationMs = seconds(30);
+
+const NULL_VERSION = "null";
 
 /** Rejections that are not about the object or our permissions; a retry can succeed. */
 const TRANSIENT_REFUSALS: ReadonlySet<string> = new Set([
@@ -46,7 +50,7 @@ type Body = AsyncIterable<Uint8Array> & { destroy?(error?: Error): unknown };
 /** Reads objects of S3, pinned to the version that an event describes. */
 export function createS3ObjectSource(options: { readonly client: S3Client }): ObjectSource {
   const { client } = options;
-  return {
+  const source: ObjectSource = {
     async open(pin, signal) {
       const pinned = pinnedOf(pin, pin.etag);
       let head: HeadObjectCommandOutput;
@@ -59,7 +63,10 @@ export function createS3ObjectSource(options: { readonly client: S3Client }): Ob
         );
       } catch (error) {
         if (statusOf(error) < 400 || statusOf(error) >= 500) throw objectFault(error, pin, signal);
-        return notOpened(await whyNot(client, pinned, pin, signal), pin, signal);
+        const absent = notOpened(await whyNot(client, pinned, pin, signal), pin, signal);
+        if (absent.kind !== "replaced" || pin.versionId !== null) return absent;
+        const older = await source.open({ ...pin, versionId: NULL_VERSION }, signal); // P4
+        return older.kind === "opened" ? older : absent;
       }
       const etag = head.ETag?.replace(/^"(.*)"$/, "$1") ?? pin.etag;
       const lastModified =
@@ -72,6 +79,7 @@ export function createS3ObjectSource(options: { readonly client: S3Client }): Ob
       return { kind: "opened", bytes, etag, versionId, lastModified, metadata, tags };
     },
   };
+  return source;
 }
 
 function pinnedOf({ bucket, key, versionId }: ObjectPin, etag: string | null): Pinned {

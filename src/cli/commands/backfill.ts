@@ -21,6 +21,7 @@ export const backfillCommand = command({
       null,
       "Objects per second at most (default: as fast as the pipeline).",
     ),
+    versions: toggle("All versions of each object, the oldest first (default: the current one)."),
     "dry-run": toggle("Count what would be ingested, and change nothing."),
     json: toggle("Print JSON lines."),
     ...bucketFlags,
@@ -41,6 +42,7 @@ export const backfillCommand = command({
       const result = await backfill(pipeline, settings, {
         since,
         until,
+        versions: flags.versions ?? false,
         ...(bucket !== undefined && { bucket }),
         ...(prefix !== undefined && { prefix }),
         ...(rate !== undefined && { rate }),

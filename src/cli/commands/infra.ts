@@ -23,6 +23,7 @@ export const planFlags = {
   alarms: oneOf(["yes", "no"], "yes", "Create CloudWatch alarms."),
   compute: oneOf(["none", "ecs", "lambda"], "none", "What runs the consumer."),
   dispatch: toggle("Let the consumer start ECS tasks, for `tidegate dispatch --launcher ecs`."),
+  backfill: toggle("Let the consumer list the bucket, for `tidegate backfill`."),
   prefix: text("NAME", null, "What names of resources start with (default: the pipeline's name)."),
 };
 
@@ -36,6 +37,7 @@ interface PlanFlagValues {
   readonly alarms?: "yes" | "no" | undefined;
   readonly compute?: InfraOptions["compute"];
   readonly dispatch?: boolean | undefined;
+  readonly backfill?: boolean | undefined;
   readonly prefix?: string | undefined;
 }
 
@@ -46,7 +48,7 @@ export async function planOf(file: string, flags: PlanFlagValues) {
     import("../../run/infra/pipeline-facts.ts"),
     import("../../infra/infra-plan.ts"),
   ]);
-  const { via, ledger, listing, kms, compute, dispatch, prefix } = flags;
+  const { via, ledger, listing, kms, compute, dispatch, backfill, prefix } = flags;
   return planInfra(pipelineFacts(await loadPipeline(file)), {
     via,
     ledger,
@@ -57,6 +59,7 @@ export async function planOf(file: string, flags: PlanFlagValues) {
     alarms: flags.alarms !== "no",
     compute,
     dispatch,
+    backfill,
     prefix,
   });
 }

@@ -20,7 +20,7 @@ import { readQuarantine } from "../quarantine/store-quarantine.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { type Claim, createClaimStage } from "../stages/claim.ts";
 import { createCommitStage } from "../stages/commit.ts";
-import { createConfirmStage } from "../stages/confirm.ts";
+import { createConfirmStage, type VersionOrder } from "../stages/confirm.ts";
 import { createDeadlines, type Deadlines } from "../stages/deadlines.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 import { createDecoder } from "../stages/decode-limit.ts";
@@ -76,6 +76,8 @@ export interface PartsOptions {
   readonly timeOf?: (record: WorkRecord) => RecordedTime | null;
   /** Default: the shared watermark of the pipeline. */
   readonly watermark?: WatermarkTracker;
+  /** The order of listed versions. Default: only the bucket's current version is applied. */
+  readonly isNewer?: VersionOrder;
 }
 
 export interface ConsumerParts {
@@ -169,7 +171,7 @@ function createStages(
       { ...ports, inputOf },
       { ...options, leaseMs, receiptIsEnough, routes: late.routes },
     ),
-    confirm: createConfirmStage({ objects: ports.objects, deadlines }),
+    confirm: createConfirmStage({ ...ports, deadlines }, options),
     handle: createHandleStage(
       {
         ...ports,

@@ -4,6 +4,8 @@
 //       applied by the time of the claim is not newer than the answer.
 //   F2. An answer names the row that the claim saw. The ledger rejects it for any other.
 //   F3. An object that may not be read may exist: the record is retried, and nothing is decided.
+//   F4. A caller that knows the order of versions decides for listed ones, by the row that the
+//       claim saw. If the row changed since, the commit is not confirmed, and is claimed again.
 
 import { unreachable } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
@@ -13,8 +15,9 @@ import {
   objectStateOf,
   REMOVED_STATE,
 } from "../../core/events/object-identity.ts";
+import type { Ledger } from "../../ports/ledger.ts";
 import type { ObjectSource, OpenedObject } from "../../ports/object-source.ts";
-import type { Confirmation } from "../../ports/record.ts";
+import type { Confirmation, LedgerScope } from "../../ports/record.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
@@ -28,14 +31,39 @@ export type ConfirmStage = (
   inFlight: InFlightDelivery,
 ) => Promise<Confirmation | null>;
 
-export function createConfirmStage(ports: {
+/** The state that a pipeline applied last; a null state is not known. */
+export type LastApplied =
+  | { readonly kind: "none" }
+  | { readonly kind: "applied"; readonly state: string | null };
+
+/** Whether a listed state is newer than the applied one; null: the bucket has to be asked. */
+export type VersionOrder = (event: ObjectEvent, applied: LastApplied) => boolean | null;
+
+export interface ConfirmPorts {
   readonly objects: ObjectSource | null;
   readonly deadlines: Deadlines;
-}): ConfirmStage {
+  readonly ledger: Ledger;
+}
+
+export interface ConfirmOptions {
+  readonly scope: LedgerScope;
+  /** F4; default: the bucket is asked. */
+  readonly isNewer?: VersionOrder;
+}
+
+export function createConfirmStage(ports: ConfirmPorts, options: ConfirmOptions): ConfirmStage {
   const tooLong = () => new DeadlinePassed("the bucket did not answer in time");
+  const { scope, isNewer } = options;
   return async ({ object, content }, { confirm: basis }, inFlight) => {
     if (basis === undefined || object === null || content.kind !== "object") return null;
     const { event } = content;
+    if (isNewer !== undefined && object.listed === true) {
+      const row = await ports.ledger.showObject(scope, object.bucket, object.key);
+      if ((row?.sequencer ?? "") !== basis) return { basis, isCurrent: false }; // F4
+      const state = row?.applied?.state ?? null;
+      const newer = isNewer(event, row ? { kind: "applied", state } : { kind: "none" });
+      if (newer !== null) return { basis, isCurrent: newer };
+    }
     const attempt = beginAttempt(inFlight, ports.deadlines, tooLong);
     try {
       let current: string | null = null;

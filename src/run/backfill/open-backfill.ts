@@ -4,10 +4,11 @@
 
 import { hostname } from "node:os";
 import { TidegateError } from "../../core/errors.ts";
-import { days, durationMs, minutes } from "../../core/units.ts";
+import { type DurationMs, days, durationMs, seconds } from "../../core/units.ts";
 import { createBatchRunner } from "../../ingest/running/batch-runner.ts";
 import { INERT_WATERMARK } from "../../ingest/running/inert-watermark.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import type { VersionOrder } from "../../ingest/stages/confirm.ts";
 import { CONSUMER_METRICS } from "../../ingest/telemetry/metrics.ts";
 import { systemCallLimit } from "../../platform/call-limit.ts";
 import { systemPorts } from "../../platform/index.ts";
@@ -22,6 +23,7 @@ import {
   type BackfillResult,
   runBackfill,
 } from "../../replay/backfill.ts";
+import { ListedVersions } from "../../replay/version-order.ts";
 import { createTelemetry } from "../../telemetry/create-telemetry.ts";
 import { loadTracing } from "../../telemetry/tracing.ts";
 import type { RunSettings } from "../config.ts";
@@ -34,6 +36,9 @@ import { parseStoreUrl } from "../open/store-url.ts";
 import { ensureLedgerFolder, type PreparedRun, prepareRun } from "../prepare-run.ts";
 import { digestOfFile, digestOfFunctions } from "../runs/code-digest.ts";
 import { configDigest } from "../runs/config-digest.ts";
+
+/** Beyond handler and commit. A process that is killed blocks its claims for the whole time. */
+const BATCH_GRACE_MS: DurationMs = seconds(5);
 
 /** A backfill that is asked for. */
 export interface BackfillCall extends Partial<Omit<BackfillRequest, "bucket">> {
@@ -70,8 +75,10 @@ export async function backfill(
   const opened = await openStores(prepared, dryRun);
   const runId = systemPorts.random.uuid();
   try {
-    const runner = dryRun ? null : await openRunner(prepared, opened, runId, call);
-    const { name, generation, timeoutMs } = prepared.pipeline;
+    const order = new ListedVersions();
+    const isNewer = request.versions ? order.isNewer : undefined;
+    const runner = dryRun ? null : await openRunner(prepared, opened, runId, { ...call, isNewer });
+    const { name, generation, timeoutMs, onRemoved } = prepared.pipeline;
     const options = {
       scope: { pipeline: name, generation },
       request,
@@ -79,10 +86,11 @@ export async function backfill(
       digests: digestsOf(prepared, call.file),
       rate: call.rate ?? null,
       dryRun,
-      batchMs: durationMs(timeoutMs + minutes(1)),
+      skipDeleted: onRemoved !== "ignore",
+      batchMs: durationMs(timeoutMs * 2 + BATCH_GRACE_MS),
       ...(call.only !== undefined && { only: call.only }),
     };
-    const ports = { ...systemPorts, ...opened, runner };
+    const ports = { ...systemPorts, ...opened, runner, order };
     return await runBackfill(ports, options, signal, onProgress);
   } finally {
     for (const close of opened.closers.toReversed()) await close();
@@ -91,7 +99,7 @@ export async function backfill(
 
 /** The bucket and prefix that a pipeline and a call name. */
 export function requestOf({ source }: Pipeline, call: BackfillCall): BackfillRequest {
-  const { prefix = source.prefix, since = null, until = null } = call;
+  const { prefix = source.prefix, since = null, until = null, versions = false } = call;
   if (source.contents !== "objects") {
     refuse("the pipeline reads messages, not objects of a bucket; there is nothing to list");
   }
@@ -103,7 +111,7 @@ export function requestOf({ source }: Pipeline, call: BackfillCall): BackfillReq
   if (!prefix.startsWith(source.prefix)) {
     refuse(`--prefix ${prefix} is outside of the pipeline's prefix ${source.prefix}`);
   }
-  return { bucket, prefix, since, until };
+  return { bucket, prefix, since, until, versions };
 }
 
 function refuse(message: string): never {
@@ -124,7 +132,7 @@ async function openRunner(
   { pipeline, settings }: PreparedRun,
   { ledger, closers }: Opened,
   runId: string,
-  { onLogLine }: BackfillCall,
+  { onLogLine, isNewer }: BackfillCall & { readonly isNewer: VersionOrder | undefined },
 ) {
   const { deadLetterQueue, endpoint, region, logLevel: level } = settings;
   const name = settings.queue ?? pipeline.source.queue ?? devNames(pipeline).queue;
@@ -164,6 +172,7 @@ async function openRunner(
       owner: `backfill:${hostname()}:${process.pid}:${runId.slice(0, 8)}`,
       runId,
       watermark: INERT_WATERMARK,
+      ...(isNewer !== undefined && { isNewer }),
     },
   );
   closers.push(() => runner.close());

@@ -1,5 +1,7 @@
 // AWS cloud: the console's queues from SQS, on AWS or any compatible endpoint. SQS cannot show
 // messages without receiving them, and topics and buckets have AWS's own console.
+//   A1. With a queue, only the queues of the pipeline are listed: the operator's role may read
+//       them, and may not list those of the account.
 
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
@@ -63,6 +65,18 @@ async function attributesAt({ aws, client }: Reader, url: string): Promise<Attri
   return (await client.send(command)).Attributes ?? {};
 }
 
+async function ownQueues(reader: Reader, prefix: string): Promise<QueueSummary[]> {
+  const { queue, deadLetterQueue, lateQueue } = reader.roles;
+  const names = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
+  const summaries: QueueSummary[] = [];
+  for (const name of names.filter((each) => each.startsWith(prefix)).toSorted()) {
+    const url = await urlOf(reader, name);
+    if (url === null) continue;
+    summaries.push(summaryOf(reader.roles, name, await attributesAt(reader, url)));
+  }
+  return summaries;
+}
+
 function readsOf(reader: Reader): Pick<AwsCloud, "figures" | "queues" | "queue"> {
   const { aws, client, roles } = reader;
   const summaryAt = async (url: string) =>
@@ -73,6 +87,8 @@ function readsOf(reader: Reader): Pick<AwsCloud, "figures" | "queues" | "queue">
       return url === null ? null : await summaryAt(url);
     },
     async queues(prefix, { cursor, limit }) {
+      // A1
+      if (roles.queue !== null) return { queues: await ownQueues(reader, prefix), next: null };
       const page = new aws.ListQueuesCommand({
         MaxResults: limit,
         ...(prefix !== "" && { QueueNamePrefix: prefix }),

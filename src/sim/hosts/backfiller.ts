@@ -54,7 +54,7 @@ export class Backfiller {
     const { parts } = this.#options;
     const runner = this.#runner(process);
     const digests = { codeDigest: "sim", configDigest: "sim", environment: "{}" };
-    const request = { bucket: BUCKET, prefix: "", since: null, until: null };
+    const request = { bucket: BUCKET, prefix: "", since: null, until: null, versions: false };
     try {
       await parts.runBackfill(
         {

@@ -107,6 +107,7 @@ function snsCalls({ body }: RecordedRequest): AwsCall[] {
 }
 
 const BUCKET_ACTIONS: Readonly<Record<string, string>> = {
+  versions: "s3:ListBucketVersions",
   versioning: "s3:GetBucketVersioning",
   notification: "s3:GetBucketNotification",
   policy: "s3:GetBucketPolicy",

@@ -28,7 +28,10 @@ const plan = (facts: Partial<PipelineFacts>, options?: InfraOptions) =>
 
 export const INFRA_PLANS: Readonly<Record<string, InfraPlan>> = {
   "a bucket through a topic": plan({}),
-  "a bucket through a topic, with a customer key, on ECS": plan({}, { kms: true, compute: "ecs" }),
+  "a bucket through a topic, with backfills and a customer key, on ECS": plan(
+    {},
+    { kms: true, compute: "ecs", backfill: true },
+  ),
   "a dispatcher with a late queue and lists": plan(
     { ...MESSAGES, name: "days", queue: "days", lateQueue: "days-late" },
     { listing: true, dispatch: true },

@@ -10,6 +10,7 @@ locals {
     target_queue        = compact([var.target_queue_arn])
     target_topic        = compact([var.target_topic_arn])
     bucket              = compact([var.bucket_arn])
+    listed_bucket       = [for arn in compact([var.bucket_arn]) : arn if var.backfill]
     objects             = [for arn in compact([var.bucket_arn]) : "${arn}/${var.prefix}*"]
     claim_check_bucket  = compact([var.claim_check_bucket_arn])
     claim_checks        = [for arn in compact([var.claim_check_bucket_arn]) : "${arn}/*"]
@@ -81,6 +82,12 @@ locals {
         Effect   = "Allow"
         Action   = ["s3:ListBucket"]
         Resource = concat(local.resources.bucket, local.resources.claim_check_bucket)
+      },
+      {
+        Sid      = "S3ListedBucket"
+        Effect   = "Allow"
+        Action   = ["s3:ListBucketVersions"]
+        Resource = local.resources.listed_bucket
       },
       {
         Sid    = "DynamodbLedger"
@@ -263,6 +270,12 @@ locals {
         Resource = concat(local.resources.bucket, local.resources.claim_check_bucket)
       },
       {
+        Sid      = "S3Bucket"
+        Effect   = "Allow"
+        Action   = ["s3:ListBucketVersions"]
+        Resource = local.resources.bucket
+      },
+      {
         Sid    = "DynamodbLedgerOutbox"
         Effect = "Allow"
         Action = [
@@ -280,6 +293,7 @@ locals {
           "dynamodb:BatchGetItem",
           "dynamodb:Scan",
           "dynamodb:PutItem",
+          "dynamodb:UpdateItem",
           "dynamodb:DeleteItem",
         ]
         Resource = local.resources.ledger

@@ -49,6 +49,12 @@ variable "prefix" {
   default     = ""
 }
 
+variable "backfill" {
+  description = "Whether the consumer may list the bucket, for `tidegate backfill`."
+  type        = bool
+  default     = false
+}
+
 variable "claim_check_bucket_arn" {
   description = "ARN of the bucket for payloads that are larger than a message; null if there is none."
   type        = string
