@@ -166,23 +166,15 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (store) => {
         parameters: { vat: 2 },
         outputs: [{ name: "orders", rows: 5 }],
       });
-      expect(manifest.inputs.map(({ versionId }) => typeof versionId)).toEqual(
-        Array(3).fill("string"),
-      );
+      expect(manifest.inputs.every(({ versionId }) => versionId !== null)).toBe(true);
       expect(digestOfManifest(manifest)).toBe(manifest.digest);
 
       const reproduce = () => reproduced(path, ledger, home);
-      expect(await reproduce()).toMatchObject({
-        code: 0,
-        out: "identical: 3 records have the same results\n",
-      });
+      const same = "identical: 3 records have the same results\n";
+      expect(await reproduce()).toMatchObject({ code: 0, out: same });
       writeFileSync(file, sourceOf(name, FROM_CONTEXT, 9)); // Other code, and another parameter.
-      expect(await reproduce()).toMatchObject({
-        code: 0,
-        out: expect.stringContaining(
-          "the file has other parameters; those of the manifest were used",
-        ),
-      });
+      const replaced = "  the file has other parameters; those of the manifest were used\n";
+      expect(await reproduce()).toMatchObject({ code: 0, out: `${same}${replaced}` });
       writeFileSync(file, sourceOf(name, "String(Math.random())"));
       const { code, out } = await reproduce();
       expect(code).toBe(1);
