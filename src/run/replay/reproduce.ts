@@ -20,8 +20,8 @@ import { systemPorts } from "../../platform/index.ts";
 import type { RecordKey } from "../../ports/record.ts";
 import { digestOfInputs, type ReplayPlan, type RunDigests } from "../../replay/plan-replay.ts";
 import { compareInputs, type ReplayInput, rebuildInput } from "../../replay/replay-input.ts";
-import type { Replays, StartReplay } from "./open-replays.ts";
 import { refuseReplay } from "./replay-refusals.ts";
+import type { Replays, StartReplay } from "./replays.ts";
 
 export interface Reproduction {
   readonly run: string;
