@@ -12,6 +12,7 @@ import {
   type ExitCode,
   UsageError,
 } from "./command.ts";
+import { auditCommand, auditVerify } from "./commands/audit.ts";
 import { backfillCommand } from "./commands/backfill.ts";
 import { backup, restore } from "./commands/backup.ts";
 import { compact } from "./commands/compact.ts";
@@ -68,6 +69,8 @@ export const COMMANDS: readonly Command[] = [
   task,
   dispatch,
   consoleCommand,
+  auditVerify, // Before `audit`, whose name it starts with.
+  auditCommand,
   backfillCommand,
   why,
   runsList,

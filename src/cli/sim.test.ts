@@ -22,12 +22,12 @@ test("a seed that is not a number gives one line and exit code 2", async () => {
 });
 
 test("each seed runs once, on the requested number of threads, and the totals add up", async () => {
-  const { exit, lines } = await run("--seeds", "3", "--jobs", "2", "--json");
+  const { exit, lines } = await run("--seeds", "2", "--jobs", "2", "--json");
   expect(exit).toBe(EXIT_OK);
   const verdicts = lines.map((line) => JSON.parse(line));
   const { totals } = verdicts.pop();
-  expect(verdicts.map(({ seed }) => seed).sort()).toEqual([1, 2, 3]);
-  expect(totals.seeds).toBe(3);
+  expect(verdicts.map(({ seed }) => seed).sort()).toEqual([1, 2]);
+  expect(totals.seeds).toBe(2);
   expect(totals.deliveries).toBe(verdicts.reduce((sum, { deliveries }) => sum + deliveries, 0));
   const { deliveries, cpuSeconds, deliveriesPerCpuSecond } = totals;
   expect(cpuSeconds).toBeGreaterThan(0);

@@ -76,7 +76,7 @@ export const EXISTENCE = "existence";
 const EVENTS = ["s3:ObjectCreated:*", "s3:ObjectRemoved:*"];
 const QUEUE_RETENTION_SECONDS = 345_600;
 
-/** Everything in which `live` differs from the plan; IAM, KMS, alarms and compute are not read. */
+/** Everything in which `live` differs from the plan; account-diff.ts compares the rest. */
 export function infraDifferences(plan: InfraPlan, live: LiveInfra): InfraDifference[] {
   const differences: InfraDifference[] = [];
   const part = <T>(

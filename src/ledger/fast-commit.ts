@@ -6,6 +6,7 @@ import type { EpochMs } from "../core/units.ts";
 import type { Fence, RecordKey } from "../ports/record.ts";
 import type { RecordItem } from "./ledger-calls.ts";
 import { encodeEntries, logEntry } from "./record-log.ts";
+import type { CommitEvent } from "./record-transitions.ts";
 
 export interface FastCommit {
   readonly key: RecordKey;
@@ -21,7 +22,15 @@ export interface FastCommit {
 export function fastCommit(item: RecordItem, now: EpochMs): FastCommit | null {
   const { key, object, writes, call } = item;
   if (call.call !== "commit" || object !== null || writes.length > 0) return null;
-  const { fence, digest, effects } = call;
+  return claimCommit(key, call, now);
+}
+
+/** The commit of a held claim, for a store that sees to object and sink writes itself. */
+export function claimCommit(
+  key: RecordKey,
+  { fence, digest, effects }: CommitEvent,
+  now: EpochMs,
+): FastCommit {
   const detail = effects === null ? null : JSON.stringify({ effects, superseded: false });
   return { key, fence, digest, detail, added: encodeEntries([logEntry("succeeded", fence, now)]) };
 }

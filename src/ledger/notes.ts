@@ -14,6 +14,7 @@ import type { Note, NoteInput, NoteKind } from "../ports/ledger.ts";
 import type { LedgerInstant } from "./store-time.ts";
 
 export const NOTE_KINDS = [
+  "audit",
   "dossier",
   "duplicates",
   "edited",

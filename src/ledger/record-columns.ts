@@ -23,25 +23,41 @@ export interface RecordColumns {
 
 export function toColumns(record: StoredRecord): RecordColumns {
   const { kind: state, fence, attempts, seenAt, changedAt, expiresAt } = record;
-  const common = { state, fence, attempts, seenAt, changedAt, expiresAt };
-  const none = { leaseUntil: 0, owner: null, digest: null, detail: null };
+  let leaseUntil = 0;
+  let owner: string | null = null;
+  let digest: string | null = null;
+  let detail: string | null = null;
   switch (record.kind) {
     case "claimed":
-      return { ...common, ...none, leaseUntil: record.leaseUntil, owner: record.owner };
+      ({ leaseUntil, owner } = record);
+      break;
     case "released":
-      return { ...common, ...none };
+      break;
     case "failed":
     case "parked":
-      return { ...common, ...none, detail: JSON.stringify(record.failure) };
+      detail = JSON.stringify(record.failure);
+      break;
     case "committed": {
-      const { digest, effects, superseded } = record;
-      const isDefault = effects === null && !superseded;
-      const detail = isDefault ? null : JSON.stringify({ effects, superseded });
-      return { ...common, ...none, digest, detail };
+      const { effects, superseded } = record;
+      ({ digest } = record);
+      if (effects !== null || superseded) detail = JSON.stringify({ effects, superseded });
+      break;
     }
     default:
       return unreachable(record);
   }
+  return {
+    state,
+    fence,
+    attempts,
+    seenAt,
+    changedAt,
+    expiresAt,
+    leaseUntil,
+    owner,
+    digest,
+    detail,
+  };
 }
 
 export function fromColumns(row: RecordColumns): StoredRecord {

@@ -85,6 +85,7 @@ export interface DirectCommit {
 
 /** The purpose of a note; notes of different kinds are separate. */
 export type NoteKind =
+  | "audit"
   | "dossier"
   | "duplicates"
   | "edited"

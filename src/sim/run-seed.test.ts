@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
+import { sampleOf } from "../../test/support/full-size.ts";
 import { systemRandom } from "../platform/system-random.ts";
 import { afterPromiseJobs as drain } from "../platform/system-turn.ts";
 import { runSeed } from "./run-seed.ts";
 import { writeStory } from "./story.ts";
 
-const FIXED = 200;
-const FRESH = 20;
+/** At least one chunk, and a tenth as many fresh seeds. */
+const FIXED = Number(process.env.TIDEGATE_SIM_SEEDS ?? 40);
+const FRESH = Math.ceil(FIXED / 10);
 const CHUNK = 20;
 /** Smaller worlds than `tidegate sim` draws, so that many of them fit into a test. */
 const SMALL = { hours: 0.25, topology: { events: 60 } };
@@ -21,7 +23,7 @@ async function expectNoViolations(seeds: readonly number[]): Promise<void> {
 
 const from = (first: number, count: number) => Array.from({ length: count }, (_, at) => first + at);
 
-test.each(from(0, FIXED / CHUNK).map((at) => [at * CHUNK + 1, (at + 1) * CHUNK]))(
+test.each(from(0, Math.ceil(FIXED / CHUNK)).map((at) => [at * CHUNK + 1, (at + 1) * CHUNK]))(
   "every promise is kept in the worlds of seeds %i to %i",
   (first) => expectNoViolations(from(first, CHUNK)),
 );
@@ -37,12 +39,15 @@ test("every promise is kept in the worlds of fresh random seeds", async () => {
   await expectNoViolations(fresh);
 });
 
-test.each([3, 7, 12, 23, 41])("two runs of seed %i take the same steps", async (seed) => {
-  const one = await runSeed(seed, { drain, ...SMALL });
-  const two = await runSeed(seed, { drain, ...SMALL });
-  expect(two.traceHash).toBe(one.traceHash);
-  expect(two.events).toEqual(one.events);
-});
+test.each(sampleOf(3, [3, 7, 12, 23, 41]))(
+  "two runs of seed %i take the same steps",
+  async (seed) => {
+    const one = await runSeed(seed, { drain, ...SMALL });
+    const two = await runSeed(seed, { drain, ...SMALL });
+    expect(two.traceHash).toBe(one.traceHash);
+    expect(two.events).toEqual(one.events);
+  },
+);
 
 test("draining by event-loop turns gives the same steps as draining promise jobs", async () => {
   const byTurns = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -53,8 +58,8 @@ test("draining by event-loop turns gives the same steps as draining promise jobs
 
 test("different seeds take different steps", async () => {
   const hashes = new Set<string>();
-  for (const seed of from(1, 5)) hashes.add((await runSeed(seed, { drain, ...SMALL })).traceHash);
-  expect(hashes.size).toBe(5);
+  for (const seed of from(1, 3)) hashes.add((await runSeed(seed, { drain, ...SMALL })).traceHash);
+  expect(hashes.size).toBe(3);
 });
 
 test("leaving out a fault does not shift the others", async () => {

@@ -1,9 +1,10 @@
 // Story: a failing run as a timeline: which process did what and when, and which faults fired.
 
-import { unreachable } from "../core/assert.ts";
 import type { HistoryEvent } from "./history.ts";
 import type { SeedReport } from "./run-seed.ts";
 import { START_AT } from "./services.ts";
+import type { TableEvent } from "./tables/table-events.ts";
+import { describeTableEvent } from "./tables/table-story.ts";
 
 const STEPS_MAX = 80;
 
@@ -113,7 +114,8 @@ type OtherKind =
   | "batch-complete"
   | "paused"
   | "resumed"
-  | "process";
+  | "process"
+  | TableEvent["kind"];
 
 function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): string {
   switch (event.kind) {
@@ -154,7 +156,7 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
     case "process":
       return event.what;
     default:
-      return unreachable(event);
+      return describeTableEvent(event);
   }
 }
 

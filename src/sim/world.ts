@@ -24,6 +24,7 @@ import { Releaser } from "./hosts/releaser.ts";
 import { Notifier } from "./ports/notifier.ts";
 import type { Drain } from "./scheduler.ts";
 import { createWorldServices, SCOPE, START_AT, type WorldServices } from "./services.ts";
+import { TablesLife } from "./tables/tables-life.ts";
 import type { Topology } from "./topology.ts";
 import {
   busyAtMs,
@@ -107,6 +108,8 @@ class RunningWorld implements World {
   };
   readonly #notifier: Notifier;
   readonly #backfiller: Backfiller;
+  /** Null in worlds without tables. */
+  readonly #tables: TablesLife | null;
   readonly #plans = new Map<string, HandlerPlan>();
   readonly #lateMs = new Map<string, number>();
   /** Reads the late queue, with the same pipeline, once the faults have stopped. */
@@ -136,6 +139,7 @@ class RunningWorld implements World {
       source: "lateQueue",
     } as const;
     this.#backfiller = new Backfiller(services, { ...common, planOf });
+    this.#tables = services.tables && new TablesLife(services, services.tables, options);
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
     this.hosts = {
       consumers: named("consumer", topology.consumers).map(
@@ -165,6 +169,7 @@ class RunningWorld implements World {
       outOfOrderMs,
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
       hangMs: hanging > 0 ? timeoutMs : 0,
+      ...(topology.tables && { onReplaced: topology.tables.onReplaced }),
     };
     for (const item of items) {
       this.#plans.set(item.name, item.plan);
@@ -205,6 +210,7 @@ class RunningWorld implements World {
     });
     this.#schedule(items);
     this.#scheduleBackfills(spanMs);
+    this.#tables?.start(faultyMs);
     askForCompleteness(services, this.#pipelineOfNoProcess());
     for (const consumer of hosts.consumers) consumer.start();
     if (this.#hasProducers) for (const each of this.#senders) each.start();
@@ -311,9 +317,9 @@ class RunningWorld implements World {
   #checkDrained(): void {
     const { scheduler } = this.services;
     const { topology } = this.#options;
-    void this.#isDrained().then((drained) => {
-      this.#drained ||= drained;
-      if (drained) return;
+    void this.#isDrained().then(async (drained) => {
+      this.#drained ||= drained && (this.#tables === null || (await this.#tables.isSettled()));
+      if (this.#drained) return;
       // Attempts from before the repair may still fail.
       if (this.facts.halts) this.hosts.operator.reopen();
       if (topology.late === "hold") this.hosts.releaser.release();
@@ -366,6 +372,7 @@ class RunningWorld implements World {
       ...held.map((name): WaitingMessage => ({ name, where: "held" })),
     ];
     const drained = this.#drained;
+    await this.#tables?.end();
     history.add("world", { kind: "end", drained, waiting, rows: table.rows() });
   }
 }

@@ -13,6 +13,7 @@ import type {
 import { epochMs } from "../../src/core/units.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
+import { isFullSize } from "../support/full-size.ts";
 
 /** One storage location, which can be reopened any number of times. */
 export interface StoreHome {
@@ -30,7 +31,7 @@ export interface LoadedStore {
 }
 
 /** Opening a file is slow; broker-writer.test.ts runs many more, without files. */
-const HISTORY_RUNS = 15;
+const HISTORY_RUNS = isFullSize ? 15 : 4;
 const HISTORY_SIZES = { commitsMax: 12, changesMax: 20 };
 
 export function loadAll(store: BrokerStore): LoadedStore {

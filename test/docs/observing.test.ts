@@ -10,6 +10,7 @@ import { createRecordMask } from "../../src/ingest/telemetry/record-mask.ts";
 import type { MetricTable } from "../../src/ports/telemetry.ts";
 import { EXPORT_METRICS } from "../../src/telemetry/export-metrics.ts";
 import { prometheusName } from "../../src/telemetry/prometheus-text.ts";
+import { needsFullSize } from "../support/full-size.ts";
 import { rowsOf } from "../support/markdown-table.ts";
 import { requirePart } from "../support/requires.ts";
 
@@ -180,7 +181,8 @@ describe("Prometheus", () => {
     expect({ status: run.status, said: String(run.stderr) }).toEqual({ status: 0, said: "" });
   });
 
-  test("fires every alert when it should, and none on a healthy pipeline", () => {
+  test("fires every alert when it should, and none on a healthy pipeline", (context) => {
+    needsFullSize(context);
     const file = "tidegate-rules.test.yml";
     const cwd = join(root, "examples/prometheus");
     const run = spawnSync(commands.promtool, ["test", "rules", file], { cwd, encoding: "utf8" });

@@ -38,6 +38,7 @@ export default pipeline({
 
 /** In an order in which each page finds what it is about. */
 const PAGES = [
+  "audit-findings",
   "duplicate-spike",
   "halted-group",
   "late-data-lane",

@@ -9,6 +9,7 @@ import { alarmsOf } from "../../src/infra/alarm-table.ts";
 import { policiesOf } from "../../src/infra/iam-policies.ts";
 import { IAM_ROLES } from "../../src/infra/iam-table.ts";
 import { infraFiles } from "../../src/run/infra/infra-files.ts";
+import { sampleOf } from "../support/full-size.ts";
 import { type EvaluatedResource, evaluateTerraform } from "../support/infra/evaluate-terraform.ts";
 import { INFRA_PLANS, ROOT_VARIABLES } from "../support/infra/plans.ts";
 import { requirePart } from "../support/requires.ts";
@@ -28,7 +29,7 @@ const AWS = {
   },
 };
 
-describe.each(Object.entries(INFRA_PLANS))("%s", (_, plan) => {
+describe.each(sampleOf(3, Object.entries(INFRA_PLANS)))("%s", (_, plan) => {
   const { terraform } = requirePart("terraform");
   let resources: EvaluatedResource[] = [];
 

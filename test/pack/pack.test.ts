@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { needsFullSize } from "../support/full-size.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const temporary = mkdtempSync(join(tmpdir(), "tidegate-pack-"));
@@ -90,7 +91,8 @@ test("publint finds nothing to improve in the package", async () => {
   expect(messages).toEqual([]);
 });
 
-test("every import path resolves to its types in ESM, CommonJS and bundlers", () => {
+test("every import path resolves to its types in ESM, CommonJS and bundlers", (context) => {
+  needsFullSize(context);
   const attw = join(root, "node_modules", ".bin", "attw");
   const args = [tarball, "--profile", "node16", "--no-color", "--no-emoji", "--format", "ascii"];
   const report = run(attw, args, root); // It ends with an error if it finds a problem.
@@ -331,6 +333,7 @@ test("the embedded cloud starts its disk thread", async () => {
 test("Jest in its default mode runs tests that require the package", {
   timeout: BUILD_MS_MAX,
 }, (context) => {
+  needsFullSize(context);
   const folder = join(temporary, "jest project");
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), `{ "private": true }`);

@@ -50,6 +50,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ingest: { imports: [...RECORDS, "ingest/policy"], packages: [] },
   // The past through the stages of ingest; `run` opens ledger, sink and objects for it.
   replay: { imports: [...RECORDS, ...INGEST], packages: [] },
+  // Bucket, ledger and sink compared; `run` opens them.
+  audit: { imports: RECORDS, packages: [] },
   produce: { imports: RECORDS, packages: [] },
   // Plans, policies and Terraform texts, pure; `run` reads and writes files and asks AWS.
   infra: { imports: SEAMS, packages: [] },
@@ -134,9 +136,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...INGEST,
       "produce",
       "replay",
+      "audit",
       ...EMBEDDED_STORES,
       "sinks/function",
       "sinks/objects",
+      "sinks/table",
+      "readers",
     ],
     // Both ends of a queue in process: the same adapter as in `tidegate dev`.
     files: ["src/cloud/broker-queue.ts"],

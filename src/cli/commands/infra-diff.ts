@@ -1,14 +1,17 @@
 // tidegate infra diff: compares a pipeline file with the resources that exist.
 
+import { TidegateError } from "../../core/errors.ts";
+import type { InfraDifference, LiveInfra } from "../../infra/infra-diff.ts";
+import type { InfraPlan } from "../../infra/infra-plan.ts";
 import { SETTINGS } from "../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../command.ts";
 import { planFlags, planOf } from "./infra.ts";
 
-const { compute, kms, ledger, listing, outbox, prefix, via } = planFlags;
+const { alarms, compute, kms, ledger, listing, outbox, prefix, via } = planFlags;
 
 export const infraDiff = command({
   name: "infra diff",
-  summary: "Compare a pipeline file with its queues, topic, bucket and tables; changes nothing.",
+  summary: "Compare a pipeline file with its resources on AWS or an endpoint; changes nothing.",
   argument: { name: "PIPELINE", doc: "Pipeline file." },
   flags: {
     endpoint: {
@@ -30,7 +33,10 @@ export const infraDiff = command({
     outbox,
     kms,
     "claim-checks": planFlags["claim-checks"],
+    alarms,
     compute,
+    account: toggle("Also compare roles, key, alarms and compute; needs the right to read them."),
+    cluster: text("CLUSTER", null, "Cluster of the ECS service (default: the account's default)."),
     prefix,
     json: toggle("Print the differences as JSON."),
   },
@@ -45,7 +51,10 @@ export const infraDiff = command({
     const dynamoEndpoint = skipsTables ? null : flags["dynamodb-endpoint"];
     const compared = skipsTables ? { ...plan, ledgerTable: null, outboxTable: null } : plan;
     const live = await readLive(compared, { endpoint, region, dynamoEndpoint });
-    const differences = infraDifferences(compared, live);
+    const differences = [
+      ...infraDifferences(compared, live),
+      ...(flags.account ? await accountOf(plan, live, flags) : []),
+    ];
     if (flags.json) {
       out.line(JSON.stringify({ differences }));
     } else {
@@ -55,8 +64,33 @@ export const infraDiff = command({
       }
       if (differences.length === 0) out.line("no differences");
       if (skipsTables) out.note("Tables were not compared; set --dynamodb-endpoint for that.");
-      out.note("Roles, keys, alarms and compute are not compared; `terraform plan` does that.");
+      if (!flags.account) {
+        out.note("Roles, key, alarms and compute were not compared; add --account for that.");
+      }
     }
     return differences.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
 });
+
+/** The account is that of the queues, so one of them has to exist. */
+async function accountOf(
+  plan: InfraPlan,
+  { queue, deadLetterQueue }: LiveInfra,
+  flags: {
+    readonly endpoint?: string | undefined;
+    readonly region?: string | undefined;
+    readonly cluster?: string | undefined;
+  },
+): Promise<InfraDifference[]> {
+  const [{ readAccount }, { accountDifferences }] = await Promise.all([
+    import("../../run/infra/read-account.ts"),
+    import("../../infra/account-diff.ts"),
+  ]);
+  const existing = queue ?? deadLetterQueue;
+  if (existing === null) {
+    const message = "--account needs a queue that exists, to know the account; create it first";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  const arn = existing.arn.replace(/[^:]+$/, plan.queue);
+  return accountDifferences(plan, await readAccount(plan, arn, flags));
+}

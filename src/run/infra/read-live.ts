@@ -80,7 +80,8 @@ async function loadSdk() {
   }
 }
 
-function clientConfig(service: AwsService, options: LiveOptions) {
+/** Endpoint, region and credentials of a client. */
+export function clientConfig(service: AwsService, options: LiveOptions) {
   const { endpoint: all, dynamoEndpoint, region = process.env.AWS_REGION } = options;
   const given = service === "DYNAMODB" ? (dynamoEndpoint ?? undefined) : all;
   const endpoint = serviceEndpoint(service, given);
@@ -100,7 +101,7 @@ interface SdkFailure {
 }
 
 /** The result of a call; null if what it asks about does not exist (L1). */
-async function unlessMissing<T>(
+export async function unlessMissing<T>(
   what: string,
   missing: readonly string[],
   call: () => Promise<T>,

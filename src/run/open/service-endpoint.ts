@@ -1,4 +1,4 @@
-// Service endpoint: where SQS, SNS, S3, DynamoDB and ECS are.
+// Service endpoint: where the services of AWS are.
 //   E1. A setting overrides the AWS SDK's own variables, and a variable of one service overrides
 //       the one for all: queues and objects may be on different servers.
 //   E2. The variables are read here, although the SDK would read them too: only an endpoint that is
@@ -7,7 +7,16 @@
 
 import { TidegateError } from "../../core/errors.ts";
 
-export type AwsService = "SQS" | "SNS" | "S3" | "DYNAMODB" | "ECS";
+export type AwsService =
+  | "SQS"
+  | "SNS"
+  | "S3"
+  | "DYNAMODB"
+  | "ECS"
+  | "IAM"
+  | "KMS"
+  | "CLOUDWATCH"
+  | "LAMBDA";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 

@@ -16,6 +16,7 @@ import {
   REQUEST_ID,
 } from "../../support/chain-events.ts";
 import { runChild } from "../../support/child-process.ts";
+import { requireFullSize } from "../../support/full-size.ts";
 import { requirePart } from "../../support/requires.ts";
 import { ACCOUNT, REGION, useBuckets } from "../../support/s3-buckets.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -78,6 +79,7 @@ describe("boto3", () => {
 });
 
 describe("aws-cli", () => {
+  requireFullSize();
   const { call: aws } = useAwsCli(buckets);
   const folder = useTemporaryFolder("chain");
   const file = join(folder, "body");

@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
 import { type Options, useAwsCli } from "../../support/aws-cli.ts";
 import { ACCOUNT, arnOf, REGION, useEndpoint } from "../../support/endpoint.ts";
+import { requireFullSize } from "../../support/full-size.ts";
 
 const endpoint = useEndpoint();
 const { call, refusal } = useAwsCli(endpoint);
+requireFullSize();
 const aws = (action: string, options: Options) => call("sns", action, options);
 
 test("[91][98] a topic is created, subscribed to and published to, and returns its attributes", async () => {

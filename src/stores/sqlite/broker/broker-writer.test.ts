@@ -10,6 +10,7 @@ import {
   meaningful,
   message,
 } from "../../../../test/contracts/broker-store.ts";
+import { isFullSize } from "../../../../test/support/full-size.ts";
 import type { Change } from "../../../core/broker-change.ts";
 import { createMemoryBrokerStore } from "../../memory/broker-store.ts";
 import { SCHEMA_ROWS } from "./broker-schema.ts";
@@ -20,7 +21,7 @@ import { addObjectTables } from "./object-schema.ts";
 import { PAGE_MESSAGES } from "./receipt-pages.ts";
 import { rowCheck } from "./row-check.ts";
 
-const HISTORY_RUNS = 60;
+const HISTORY_RUNS = isFullSize ? 60 : 15;
 const HISTORY_SIZES = { commitsMax: 25, changesMax: 120 };
 
 /** A database in memory with the broker's tables, and a writer on it. */

@@ -1,16 +1,19 @@
 // Key index: finds a record's row by key, at a cost that hardly grows with the number of records.
 // Keys are random, and a B-tree of random keys dirties one page per key. New keys therefore stay in
 // memory (the tail) and go to the `ledger_key` table later, sorted, one slice per transaction, so
-// that neighbours share pages. The records themselves are the log from which a tail is rebuilt.
+// that neighbours share pages. While a run of keys moves, newer keys go to a tail of their own, so
+// that the run ends by dropping its tail. The records are the log from which a tail is rebuilt.
 //   X1. A row with an id above `ledger_indexed.up_to` may be missing in `ledger_key`; every row up
-//       to it is there. The tail has the rows above the mark that this process has read.
+//       to it is there. The tails have the rows above the mark that this process has read.
 //   X2. Ids only grow and are never reused. A process learns of rows that others added by reading
 //       the rows above its last id, at the start of each transaction.
 //   X3. Index and tail return candidates; only the row itself proves the key, because hashes
 //       collide.
+//   X4. Keys that are added in a transaction are the last ones of the newer tail until it ends.
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { assert, present } from "../../../core/assert.ts";
+import { KeyTail } from "./key-tail.ts";
 
 /** How many keys stay in memory, and how fast they move to the table. */
 export interface TailLimits {
@@ -25,6 +28,9 @@ export interface TailLimits {
 const TAIL_SHARE = 16;
 /** Keys moved per key added, so that a run ends before the next one starts. */
 const SLICE_PER_KEY = 2;
+/** Fewer hashes than this are looked up one by one. */
+const PREFETCH_MIN = 8;
+const NO_IDS: readonly number[] = [];
 const TAIL_LIMITS: TailLimits = { keysMin: 16_384, keysMax: 262_144, sliceMin: 256 };
 
 /** A 47-bit hash: SQLite stores it in six bytes, and a JavaScript number represents it exactly. */
@@ -40,30 +46,27 @@ export function hashKey(scopeId: number, key: string): number {
   return (a >>> 0) * 0x8000 + ((b ^ (b >>> 13)) & 0x7fff);
 }
 
-interface TailEntry {
-  readonly hash: number;
-  readonly id: number;
-}
-
 export class KeyIndex {
   readonly #db: DatabaseSync;
   readonly #limits: TailLimits;
   readonly #newRows: StatementSync;
   readonly #find: StatementSync;
+  readonly #findMany: StatementSync;
   readonly #insert: StatementSync;
   readonly #setMark: StatementSync;
   readonly #oldest: StatementSync;
-  /** One id, or several in the rare case of a hash collision. */
-  readonly #tail = new Map<number, number | number[]>();
-  /** Added in the current transaction, to be removed if it fails. */
-  #added: TailEntry[] = [];
+  #tail = new KeyTail();
+  /** Keys added in the current transaction (X4). */
+  #added = 0;
   #lastId: number;
-  #tailSize = 0;
   #tailLimit: number;
-  /** The hashes being moved to the table, sorted; the last row they cover; how many have moved. */
+  /** The keys being moved: their hashes, sorted; how many have moved; the last row they cover. */
+  #moving = new KeyTail();
   #run = new Float64Array();
-  #runUpTo = 0;
   #runAt = 0;
+  #runUpTo = 0;
+  /** What the table has for the hashes of the current batch. */
+  #prefetched: Map<number, readonly number[]> | null = null;
 
   constructor(db: DatabaseSync, limits: TailLimits = TAIL_LIMITS) {
     this.#db = db;
@@ -71,6 +74,9 @@ export class KeyIndex {
     this.#tailLimit = limits.keysMin;
     this.#newRows = db.prepare("SELECT id, hash FROM ledger_record WHERE id > ? ORDER BY id");
     this.#find = db.prepare("SELECT id FROM ledger_key WHERE hash = ?");
+    this.#findMany = db.prepare(
+      "SELECT hash, id FROM ledger_key WHERE hash IN (SELECT value FROM json_each(?))",
+    );
     this.#insert = db.prepare("INSERT OR IGNORE INTO ledger_key VALUES (?, ?)");
     this.#setMark = db.prepare("UPDATE ledger_indexed SET up_to = max(up_to, ?)");
     this.#oldest = db.prepare("SELECT min(id) AS first FROM ledger_record");
@@ -85,6 +91,7 @@ export class KeyIndex {
 
   /** Reads the rows that other processes have added (X2). */
   refresh(): void {
+    assert(this.#added === 0, "rows of others are read before a transaction adds its own"); // X4
     for (const row of this.#newRows.iterate(this.#lastId)) {
       this.#put(Number(row.hash), Number(row.id));
     }
@@ -92,43 +99,42 @@ export class KeyIndex {
 
   #put(hash: number, id: number): void {
     assert(id > this.#lastId, `row ${id} follows row ${this.#lastId} in the key index`); // X2
-    const ids = this.#tail.get(hash);
-    this.#tail.set(hash, ids === undefined ? id : [id].concat(ids));
-    this.#tailSize += 1;
+    this.#tail.add(hash, id);
     this.#lastId = id;
   }
 
-  /** The rows of the tail that have this hash. */
-  #recent(hash: number): readonly number[] {
-    const ids = this.#tail.get(hash);
-    if (ids === undefined) return [];
-    return typeof ids === "number" ? [ids] : ids;
-  }
-
-  #keep(hash: number, ids: readonly number[]): void {
-    this.#tailSize -= this.#recent(hash).length - ids.length;
-    if (ids.length === 0) this.#tail.delete(hash);
-    else this.#tail.set(hash, ids.length === 1 ? present(ids[0], "an id") : [...ids]);
-  }
-
-  /** Drops the rows of a hash that are in the table. */
-  #dropUpTo(hash: number, upTo: number): void {
-    const ids = this.#recent(hash);
-    const remaining = ids.filter((id) => id > upTo);
-    if (remaining.length < ids.length) this.#keep(hash, remaining);
+  /**
+   * Runs the work of a batch after one look at the table for all its hashes. Call it inside a
+   * transaction, in which the table does not change but by `moveSlice`.
+   */
+  withPrefetched<T>(hashes: readonly number[], work: () => T): T {
+    const missing = hashes.filter((hash) => !this.#tail.has(hash) && !this.#moving.has(hash));
+    if (missing.length < PREFETCH_MIN) return work();
+    const idsOf = new Map<number, readonly number[]>();
+    for (const hash of missing) idsOf.set(hash, NO_IDS);
+    for (const row of this.#findMany.all(JSON.stringify(missing))) {
+      const hash = Number(row.hash);
+      idsOf.set(hash, [...(idsOf.get(hash) ?? NO_IDS), Number(row.id)]);
+    }
+    this.#prefetched = idsOf;
+    try {
+      return work();
+    } finally {
+      this.#prefetched = null;
+    }
   }
 
   /** The first candidate row that `accept` recognises as the key (X3), or null. */
   find<T>(hash: number, accept: (id: number) => T | null): T | null {
-    const recent = this.#tail.get(hash);
-    if (typeof recent === "number") {
-      const row = accept(recent); // Nearly always; without an array for it.
-      if (row !== null) return row;
-    } else if (recent !== undefined) {
-      for (const id of recent) {
+    const recent = this.#tail.find(hash, accept) ?? this.#moving.find(hash, accept);
+    if (recent !== null) return recent;
+    const prefetched = this.#prefetched?.get(hash);
+    if (prefetched !== undefined) {
+      for (const id of prefetched) {
         const row = accept(id);
         if (row !== null) return row;
       }
+      return null;
     }
     const first = this.#find.get(hash);
     if (first === undefined) return null;
@@ -145,23 +151,19 @@ export class KeyIndex {
   add(hash: number): number {
     const id = this.#lastId + 1;
     this.#put(hash, id);
-    this.#added.push({ hash, id });
+    this.#added += 1;
     return id;
   }
 
   /** A point in the transaction to which `undo` can return. */
   mark(): number {
-    return this.#added.length;
+    return this.#added;
   }
 
   /** Removes the keys added since `mark`, whose rows were rolled back. */
   undo(mark: number): void {
-    for (const { hash, id } of this.#added.splice(mark).reverse()) {
-      const ids = this.#recent(hash);
-      this.#keep(
-        hash,
-        ids.filter((other) => other !== id),
-      );
+    for (; this.#added > mark; this.#added -= 1) {
+      const { id } = this.#tail.removeLast(); // X4
       this.#lastId = id - 1;
     }
   }
@@ -169,40 +171,39 @@ export class KeyIndex {
   /** Moves a slice of the tail to the table, within the current transaction. */
   moveSlice(): void {
     if (this.#run.length === 0) {
-      if (this.#tailSize < this.#tailLimit) return;
+      if (this.#tail.size < this.#tailLimit) return;
       this.#startRun();
     }
-    const slice = Math.max(this.#limits.sliceMin, this.#added.length * SLICE_PER_KEY);
+    const slice = Math.max(this.#limits.sliceMin, this.#added * SLICE_PER_KEY);
     const end = Math.min(this.#run.length, this.#runAt + slice);
     for (; this.#runAt < end; this.#runAt += 1) {
       const hash = present(this.#run[this.#runAt], "a hash of the run");
-      for (const id of this.#recent(hash)) this.#insert.run(hash, id);
+      this.#moving.find(hash, (id) => {
+        this.#insert.run(hash, id);
+        return null;
+      });
     }
     // X1: the last slice and the mark are one transaction.
     if (this.#runAt === this.#run.length) this.#setMark.run(this.#runUpTo);
   }
 
-  /**
-   * Fixes the committed keys of a run, sorted by hash; drops keys that another process has moved.
-   */
+  /** Makes a run of the committed keys of the tail, without those that another process moved. */
   #startRun(): void {
-    const mark = this.#readMark();
-    this.#runUpTo = this.#lastId - this.#added.length;
-    const run = new Float64Array(this.#tail.size);
-    let size = 0;
-    for (const hash of this.#tail.keys()) {
-      this.#dropUpTo(hash, mark);
-      if (this.#tail.has(hash)) run[size++] = hash;
-    }
-    this.#run = run.subarray(0, size).sort();
+    this.#runUpTo = this.#lastId - this.#added;
+    const own = Array.from({ length: this.#added }, () => this.#tail.removeLast()).reverse(); // X4
+    this.#moving = this.#tail;
+    this.#tail = new KeyTail();
+    for (const { hash, id } of own) this.#tail.add(hash, id);
+    this.#run = this.#moving.sortedHashes(this.#readMark());
     this.#runAt = 0;
+    if (this.#run.length === 0) this.#moving = new KeyTail();
   }
 
   /** The transaction is durable, and with it the added keys and the moved slice. */
   committed(): void {
-    this.#added = [];
+    this.#added = 0;
     if (this.#run.length === 0 || this.#runAt < this.#run.length) return;
-    for (const hash of this.#run) this.#dropUpTo(hash, this.#runUpTo);
+    this.#moving = new KeyTail();
     this.#run = new Float64Array();
     const rows = this.#lastId - Number(this.#oldest.get()?.first ?? 0);
     const { keysMin, keysMax } = this.#limits;

@@ -20,12 +20,13 @@ import {
 import type { DurationMs } from "../../../core/units.ts";
 import { addMs } from "../../../core/units.ts";
 import { checkRetention, checkScope } from "../../../ledger/batches.ts";
-import { fastCommit } from "../../../ledger/fast-commit.ts";
+import { claimCommit } from "../../../ledger/fast-commit.ts";
 import { hasRecordsCall } from "../../../ledger/has-records.ts";
 import type { RecordItem, RunBatch } from "../../../ledger/ledger-calls.ts";
 import { ledgerCalls } from "../../../ledger/ledger-calls.ts";
 import { listCall } from "../../../ledger/list-records.ts";
 import { noteCalls } from "../../../ledger/note-calls.ts";
+import { appliedObject, objectOrder } from "../../../ledger/object-order.ts";
 import type { RecordResult } from "../../../ledger/record-call.ts";
 import { stepCall } from "../../../ledger/record-call.ts";
 import { decodeEntries, grownLog } from "../../../ledger/record-log.ts";
@@ -258,23 +259,35 @@ function runItems(
   items: readonly RecordItem[],
   at: LedgerInstant,
 ): RecordResult[] {
-  const scopeId = context.rows.openScope(scope);
-  return items.map(
-    (item) => commitFast(context, scopeId, item, at) ?? runItem(context, scopeId, item, at),
+  const { rows } = context;
+  const scopeId = rows.openScope(scope);
+  return rows.withPrefetched(scopeId, items, () =>
+    items.map(
+      (item) => commitFast(context, scopeId, item, at) ?? runItem(context, scopeId, item, at),
+    ),
   );
 }
 
-/** The fast path for a commit without object or note; null means: take the slow path. */
+/** The fast path for a commit whose object is in order; null means: take the slow path. */
 function commitFast(
   context: Context,
   scopeId: number,
   item: RecordItem,
   at: LedgerInstant,
 ): RecordResult | null {
-  const commit = fastCommit(item, at.now);
-  if (commit === null) return null;
-  const times = { ...at, expiresAt: addMs(at.now, context.retentionMs) };
-  return context.rows.commitClaim(scopeId, commit, times) ? { kind: "committed" } : null;
+  const { key, call, object: ref } = item;
+  if (call.call !== "commit" || ref?.confirmed !== undefined) return null;
+  const { rows } = context;
+  const expiresAt = addMs(at.now, context.retentionMs);
+  const row = ref === null ? null : rows.findObject(scopeId, ref.bucket, ref.key);
+  const order = objectOrder(ref, liveObject(row, at.expiry), { key, expiresAt });
+  if (order.kind !== "unordered" && order.kind !== "newer" && order.kind !== "same") return null;
+  const commit = claimCommit(key, call, at.now);
+  if (!rows.commitClaim(scopeId, commit, { ...at, expiresAt })) return null;
+  const applied = appliedObject(ref, order, { key, expiresAt });
+  if (ref !== null && applied !== null) rows.putObject(scopeId, ref, applied);
+  runWrites(context, item, call.fence);
+  return { kind: "committed" };
 }
 
 function runItem(

@@ -118,6 +118,19 @@ export class RecordRows {
     });
   }
 
+  /** Runs the work of a batch, whose keys are looked up together. */
+  withPrefetched<T>(
+    scopeId: number,
+    items: readonly { readonly key: RecordKey }[],
+    work: () => T,
+  ): T {
+    if (items.length === 1) return work();
+    return this.#index.withPrefetched(
+      items.map(({ key }) => hashKey(scopeId, key)),
+      work,
+    );
+  }
+
   /** Those of `keys` that have a record that has not expired. */
   findLive(scope: LedgerScope, keys: readonly RecordKey[], now: EpochMs): ReadonlySet<RecordKey> {
     const scopeId = this.findScope(scope);

@@ -1,0 +1,74 @@
+// Record match: which records are about the creation of an object version.
+//   M1. The key of a record is a hash of its event, so it proves what the event was: a creation, a
+//       removal, or something else, such as new tags or a redrive of single rows.
+//   M2. A listed record is proved by the time of the listed object, as it has no sequencer.
+
+import { formatInstant } from "../core/encoding/rfc3339.ts";
+import { eventKey, objectStateOf } from "../core/events/object-identity.ts";
+import type { EpochMs } from "../core/units.ts";
+import { recordKey } from "../ledger/record-key.ts";
+import type { ListedRecord } from "../ports/ledger.ts";
+import type { ListedObject } from "../ports/object-lister.ts";
+import type { InputObject, LedgerScope, RecordKey } from "../ports/record.ts";
+
+export type MatchKind = "created" | "listed" | "removed" | "other";
+
+type Identity = Pick<InputObject, "bucket" | "key" | "versionId" | "sequencer">;
+
+/** What the event of a record was; `times` are those that a listing may have had (M1, M2). */
+export function kindOfRecord(
+  scope: LedgerScope,
+  { key, input }: ListedRecord,
+  times: readonly EpochMs[],
+): MatchKind {
+  const { object } = input;
+  if (object === null) return "other";
+  if (object.sequencer !== null) {
+    // Removals have no size, so the likely kind is tried first.
+    const first = object.size === null ? "removed" : "created";
+    const second = first === "created" ? "removed" : "created";
+    for (const kind of [first, second] as const) {
+      if (keyOf(scope, object, kind, input.eventTime) === key) return kind;
+    }
+    return "other";
+  }
+  const isListed = [...times, input.eventTime].some(
+    (at) => keyOf(scope, object, "created", at) === key,
+  );
+  return isListed ? "listed" : "other";
+}
+
+function keyOf(
+  scope: LedgerScope,
+  { bucket, key, versionId, sequencer }: Identity,
+  kind: "created" | "removed",
+  at: EpochMs,
+): RecordKey {
+  const identity = eventKey({
+    kind,
+    event_name: "",
+    bucket,
+    key,
+    version_id: versionId,
+    etag: null,
+    size: null,
+    sequencer,
+    request_id: null,
+    event_time: sequencer === null ? formatInstant(at) : "",
+  });
+  return recordKey(scope, identity);
+}
+
+/** The name of the state that a listed object is in, as the object's row has it. */
+export function stateOfListed({ versionId, etag, size }: ListedObject): string {
+  const parts = { kind: "created", event_name: "", bucket: "", key: "", request_id: null } as const;
+  const times = { event_time: "", sequencer: null };
+  return objectStateOf({ ...parts, ...times, version_id: versionId, etag, size }) ?? "";
+}
+
+/** Whether a record is about this very version; without versions, about the same bytes. */
+export function isAbout(object: InputObject, version: ListedObject): boolean {
+  if (version.versionId !== null) return object.versionId === version.versionId;
+  if (object.versionId !== null) return false;
+  return object.etag === version.etag && object.size === version.size;
+}

@@ -1,0 +1,74 @@
+// Audit: what an audit says about object versions, and the short form in which a ledger keeps the
+// results of the latest audits of a pipeline.
+
+import type { EpochMs } from "../core/units.ts";
+
+/**
+ * The status of one object version. Each has exactly one.
+ *
+ * | status        | meaning                                                                       |
+ * | ------------- | ----------------------------------------------------------------------------- |
+ * | committed     | exactly one committed effect                                                  |
+ * | superseded    | a newer version of the object replaced it, so it needs no effect              |
+ * | dead-lettered | in the dead-letter queue                                                      |
+ * | held          | too late, and held                                                            |
+ * | in-flight     | being processed, or waiting for a retry                                       |
+ * | waiting       | in the queue, or so new that its event may still arrive                       |
+ * | ignored       | deleted before it was ingested                                                |
+ * | gone          | committed, and no longer in the bucket                                        |
+ * | unknown       | cannot be judged: the ledger has forgotten, or the queue cannot be read       |
+ * | missing       | never ingested, or without a trace in the sink                                |
+ * | orphan        | rows without a commit, or of an object whose removal was never ingested       |
+ * | double        | two committed effects                                                         |
+ */
+export type AuditStatus =
+  | "committed"
+  | "superseded"
+  | "dead-lettered"
+  | "held"
+  | "in-flight"
+  | "waiting"
+  | "ignored"
+  | "gone"
+  | "unknown"
+  | "missing"
+  | "orphan"
+  | "double";
+
+export type AuditCounts = Readonly<Record<AuditStatus, number>>;
+
+/**
+ * "complete": nothing is missing, orphaned or doubled. "incomplete": something is. "undecided":
+ * nothing is, as far as it can be judged, but something is unknown.
+ */
+export type AuditVerdict = "complete" | "incomplete" | "undecided";
+
+/** An object version whose status needs attention. */
+export interface AuditException {
+  readonly key: string;
+  /** Null in a bucket without versions. */
+  readonly versionId: string | null;
+  readonly status: AuditStatus;
+  readonly reason: string;
+}
+
+/** The result of one audit, as the ledger keeps it for `listAudits`. */
+export interface AuditSummary {
+  readonly id: string;
+  readonly startedAt: EpochMs;
+  readonly endedAt: EpochMs;
+  readonly bucket: string;
+  readonly prefix: string;
+  /** Null: since the first object. */
+  readonly from: EpochMs | null;
+  /** Exclusive. */
+  readonly to: EpochMs;
+  readonly verdict: AuditVerdict;
+  readonly counts: AuditCounts;
+  /** SHA-256 of the statement. */
+  readonly digest: string;
+  /** The first exceptions of the statement. */
+  readonly exceptions: readonly AuditException[];
+  /** Whether the sink was compared as well. */
+  readonly sinkChecked: boolean;
+}

@@ -1,0 +1,55 @@
+// Open effects: what the sink of a pipeline has of each object, as far as it can be listed.
+//   E1. Tables can be listed, in the ledger's database or in their own. Functions, objects and
+//       plain SQL statements leave nothing that names their objects in order.
+
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import type { EffectLister } from "../../ports/effect-lister.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import { databaseAddress } from "../../sinks/table/database.ts";
+import { createTableEffects } from "../../sinks/table/index.ts";
+import { openSinkDatabase } from "../../sinks/table/table-sink.ts";
+
+export interface OpenedEffects {
+  readonly effects: readonly EffectLister[];
+  /** What was checked, or why nothing was. */
+  readonly what: string;
+  readonly close: () => Promise<void>;
+}
+
+export async function openEffects(
+  { sink }: Pipeline,
+  { sinkStore, sinkDialect }: Pick<Ledger, "sinkStore" | "sinkDialect">,
+): Promise<OpenedEffects> {
+  if (sink === null) return unchecked("the pipeline has no sink");
+  if (typeof sink === "function") return unchecked("a sink function cannot be listed");
+  if (sink.onlySql === true) return unchecked("statements of sql() cannot be listed");
+  if (sink.database !== null) {
+    const address = databaseAddress(sink.database);
+    const database = await openSinkDatabase(address);
+    const effects = await createTableEffects(database, address.dialect, sink.tables).catch(
+      async (error: unknown) => {
+        await database.close();
+        throw error;
+      },
+    );
+    return { ...named(effects), close: () => database.close() };
+  }
+  if (sinkStore === null || sinkDialect === null) {
+    return unchecked("the ledger's database has no tables");
+  }
+  const effects = await createTableEffects(sinkStore, sinkDialect, sink.tables);
+  return { ...named(effects), close: async () => undefined };
+}
+
+function named(effects: readonly EffectLister[]) {
+  const what =
+    effects.length === 0
+      ? "the tables do not exist yet"
+      : effects.map(({ name }) => name).join(", ");
+  return { effects, what };
+}
+
+/** E1 */
+function unchecked(what: string): OpenedEffects {
+  return { effects: [], what, close: async () => undefined };
+}

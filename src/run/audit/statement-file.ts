@@ -1,0 +1,103 @@
+// Statement file: a statement on disk, and its signature.
+//   F1. A signature is Ed25519 over the digest of the statement, which covers all of it.
+//   F2. A file is written beside its target and renamed, so that a reader never sees half of one.
+
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { STATEMENT_SCHEMA, type Statement, statementProblem } from "../../audit/statement.ts";
+import { TidegateError } from "../../core/errors.ts";
+
+/** Reads a statement; throws TG_VALUE_INVALID if it is none, or was edited. */
+export function readStatement(path: string): Statement {
+  const statement = parse(path, read(path));
+  const problem = statementProblem(statement);
+  if (problem !== null) refuse(`${path} was edited: ${problem}`);
+  return statement;
+}
+
+function parse(path: string, text: string): Statement {
+  try {
+    const value = JSON.parse(text) as Statement;
+    if (value?.schema === STATEMENT_SCHEMA) return value;
+  } catch {
+    // Reported below.
+  }
+  return refuse(`${path} is not an audit statement; write one with tidegate audit --out`);
+}
+
+/** F2 */
+export function writeStatement(path: string, statement: Statement): void {
+  const temporary = `${path}.part`;
+  try {
+    writeFileSync(temporary, `${JSON.stringify(statement, null, 2)}\n`);
+    renameSync(temporary, path);
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new TidegateError("TG_CONFIG_INVALID", `cannot write ${path}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+/** The private key of a PEM file; throws TG_CONFIG_INVALID if it is not Ed25519. */
+export function readSigningKey(path: string): KeyObject {
+  return checkedKey(path, "private", () => createPrivateKey(read(path)));
+}
+
+export function signStatement(statement: Statement, key: KeyObject): Statement {
+  const value = sign(null, Buffer.from(statement.digest), key).toString("base64"); // F1
+  const signature = { algorithm: "ed25519", keyId: keyIdOf(createPublicKey(key)), value } as const;
+  return { ...statement, signature };
+}
+
+/** Throws TG_VALUE_INVALID unless the key signed this very statement. */
+export function verifyStatement(path: string, statement: Statement, keyPath: string): void {
+  const key = checkedKey(keyPath, "public", () => createPublicKey(read(keyPath)));
+  const { signature, digest } = statement;
+  if (signature === null) refuse(`${path} is not signed; sign it with tidegate audit --sign`);
+  if (signature.keyId !== keyIdOf(key)) refuse(`${path} was signed with another key`);
+  const isValid = verify(null, Buffer.from(digest), key, Buffer.from(signature.value, "base64"));
+  if (!isValid) refuse(`the signature of ${path} does not match its content`);
+}
+
+function checkedKey(path: string, kind: "private" | "public", load: () => KeyObject): KeyObject {
+  let key: KeyObject | null = null;
+  try {
+    key = load();
+  } catch (error) {
+    if (error instanceof TidegateError) throw error;
+  }
+  if (key?.asymmetricKeyType === "ed25519") return key;
+  const fix =
+    kind === "private" ? "openssl genpkey -algorithm ed25519" : "openssl pkey -in KEY -pubout";
+  const message = `${path} is not an Ed25519 ${kind} key in PEM form; create one with ${fix}`;
+  throw new TidegateError("TG_CONFIG_INVALID", message);
+}
+
+function keyIdOf(key: KeyObject): string {
+  return createHash("sha256")
+    .update(key.export({ type: "spki", format: "der" }))
+    .digest("hex");
+}
+
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new TidegateError("TG_CONFIG_INVALID", `cannot read ${path}: ${reason}`, {
+      cause: error,
+    });
+  }
+}
+
+function refuse(message: string): never {
+  throw new TidegateError("TG_VALUE_INVALID", message);
+}
