@@ -1,7 +1,7 @@
 // Opened objects: an object source that opens an object once, if it was looked at before.
 //   A1. An opening is used once, and only for the version and the ETag that it has. Its bytes are
 //       pinned, so they are never other bytes than a new opening would read.
-//   A2. An attempt that is repeated opens again: an object that is gone by then is reported as such.
+//   A2. An attempt that is repeated opens again: an object that is gone by then is reported.
 //   A3. No more openings are kept than OPENED_MAX; without one, the object is opened again.
 
 import { normalizeVersionId } from "../core/events/object-identity.ts";
@@ -37,8 +37,8 @@ export class OpenedObjects implements ObjectSource {
     const opened = await this.#objects.open(pin, this.#lasting);
     if (opened.kind === "opened" && this.#opened.size < OPENED_MAX) {
       const versionId = pin.versionId ?? normalizeVersionId(opened.versionId ?? "");
-      const found = pin.etag === null ? versionId : pin.versionId;
-      this.#opened.set(nameOf(pin, found, opened.etag), opened); // A3
+      const version = pin.etag === null ? versionId : pin.versionId;
+      this.#opened.set(nameOf(pin, version, opened.etag), opened); // A3
     }
     return opened;
   }
