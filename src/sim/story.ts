@@ -39,7 +39,8 @@ function settingOf({ topology, fired, traceHash }: SeedReport): string {
   return `${sources}, a ${queue} queue, ${consumers} consumers (${settings}); ${trace}`;
 }
 
-function isRelated(event: HistoryEvent, names: ReadonlySet<string>): boolean {
+/** Whether an event belongs to the story of some records. */
+export function isRelated(event: HistoryEvent, names: ReadonlySet<string>): boolean {
   if (event.kind === "fault" || event.kind === "process" || event.kind === "quiet") return true;
   if ("name" in event) return names.has(event.name);
   return "names" in event && event.names.some((name) => names.has(name));
@@ -50,7 +51,8 @@ function timeOf(at: number): string {
   return `t+${((at - START_AT) / 1_000).toFixed(3)}s`.padStart(12);
 }
 
-function sentenceOf(event: HistoryEvent): string {
+/** What happened, in a sentence without its time. */
+export function sentenceOf(event: HistoryEvent): string {
   if (event.kind === "fault") return `FAULT ${event.what} (${event.id})`;
   if (event.kind === "quiet") return "faults stop";
   if (event.kind === "end") return event.drained ? "all queues are drained" : "time limit reached";

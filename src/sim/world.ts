@@ -139,7 +139,8 @@ class RunningWorld implements World {
       source: "lateQueue",
     } as const;
     this.#backfiller = new Backfiller(services, { ...common, planOf });
-    this.#tables = services.tables && new TablesLife(services, services.tables, options);
+    this.#tables =
+      services.tables && new TablesLife(services, services.tables, { seed, topology, lateMsOf });
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
     this.hosts = {
       consumers: named("consumer", topology.consumers).map(
