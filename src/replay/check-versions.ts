@@ -3,7 +3,7 @@
 //       of the replay: its rows would be replaced anyway. It is skipped.
 //   V2. Any other missing version is reported.
 
-import type { OpenedObjects } from "./opened-objects.ts";
+import type { ObjectSource } from "../ports/object-source.ts";
 import { type ReplayInput, replayedObject } from "./replay-input.ts";
 
 const CHECKS_AT_ONCE = 16;
@@ -29,7 +29,7 @@ const REASONS = {
 } as const;
 
 export async function checkVersions(
-  objects: Pick<OpenedObjects, "look">,
+  objects: ObjectSource,
   inputs: readonly ReplayInput[],
   signal: AbortSignal,
 ): Promise<CheckedVersions> {
@@ -40,7 +40,7 @@ export async function checkVersions(
     for (let at = next++; at < inputs.length; at = next++) {
       const input = inputs[at];
       if (input === undefined || input.kind === "removed") continue;
-      const opened = await objects.look(input.object, signal);
+      const opened = await objects.open(input.object, signal);
       if (opened.kind === "opened") continue;
       const reason = opened.kind === "forbidden" ? opened.reason : REASONS[opened.kind];
       reasons.set(input.key, reason);

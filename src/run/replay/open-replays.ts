@@ -126,7 +126,9 @@ class LedgerReplays implements Replays {
   }
 
   async #checked(inputs: ReplayPlan["inputs"], signal = new AbortController().signal) {
-    return await checkVersions(await this.#objects(), inputs, signal);
+    const objects = await this.#objects();
+    const looking = { open: objects.look.bind(objects) };
+    return await checkVersions(looking, inputs, signal);
   }
 
   async resume(run: string, options: StartReplay = {}): Promise<ReplayStatus> {
