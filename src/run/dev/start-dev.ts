@@ -16,7 +16,7 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { printError } from "../../platform/print-error.ts";
 import type { RunSettings } from "../config.ts";
 import { type ConsoleAccess, mountConsole } from "../console/open-console.ts";
-import { brokerLooks } from "../late/look-at-queues.ts";
+import { boundedLooks, brokerLooks } from "../late/look-at-queues.ts";
 import { openRenewer } from "../leases/open-renewer.ts";
 import { writeEndpointFile } from "../open/endpoint-file.ts";
 import type { Environment } from "../open/environment.ts";
@@ -66,8 +66,9 @@ export async function startDev(
     throw error;
   });
   const open = openRenewer.bind(null, environment);
-  const running = await runPipeline(run, { environment, openRenewer: open }, options);
   const { endpoint } = cloud;
+  const host = { environment, openRenewer: open, endpoint };
+  const running = await runPipeline(run, host, options);
   const { ledger, region } = run.settings;
   const { objects } = cloud;
   const dev = { pipeline: run.pipeline, file: options.file, names, running, objects };
@@ -116,7 +117,8 @@ function environmentOn(cloud: Cloud, names: DevNames, onClose: () => Promise<voi
   const all = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
   return {
     lateQueue: lateQueue === null ? null : createBrokerQueue(broker, { queue: lateQueue }),
-    looks: async () => brokerLooks(broker, all),
+    looks: async (max) =>
+      max === undefined ? brokerLooks(broker, all) : boundedLooks(broker, all, max),
     queue: createBrokerQueue(broker, { queue: names.queue }),
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
     objects,

@@ -10,6 +10,7 @@ import { days, msBetween } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import { systemCallLimit } from "../../platform/call-limit.ts";
+import { watchUses } from "../../platform/handler-uses.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Ledger, ListedRecord } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
@@ -42,10 +43,9 @@ import { openLedger } from "../open/open-ledger.ts";
 import { openSink } from "../open/open-sink.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import { digestOfFile, digestOfFunctions } from "../runs/code-digest.ts";
-import { configDigest } from "../runs/config-digest.ts";
-import { runEnvironment } from "../runs/record-run.ts";
-import { startRunRecorder } from "../runs/run-recorder.ts";
+import { pipelineDigest } from "../runs/config-digest.ts";
 import { openShadow } from "./open-shadow.ts";
+import { recordReplay, watchedPipeline } from "./record-replay.ts";
 import { goneText, isProcessRunning, refuseReplay } from "./replay-refusals.ts";
 import type {
   CheckedPlan,
@@ -62,7 +62,8 @@ export async function openReplays(pipeline: Pipeline, options: ReplaysOptions): 
   return new LedgerReplays(pipeline, options, ledger);
 }
 
-class LedgerReplays implements Replays {
+/** On an open ledger, which it closes only when it is disposed of. */
+export class LedgerReplays implements Replays {
   readonly #pipeline: Pipeline;
   readonly #options: ReplaysOptions;
   readonly #ledger: Ledger;
@@ -210,8 +211,9 @@ class LedgerReplays implements Replays {
     await hold(null);
     let heldAt = systemPorts.clock.monotonic();
     const progress = { done: 0 };
-    const recorder = await this.#record(entry, progress);
+    const recorder = await recordReplay(this.#ports, this.#pipeline, entry, progress);
     let outcome: ReplayOutcome | null = null;
+    const watch = watchUses();
     try {
       outcome = await runReplay(
         {
@@ -224,7 +226,7 @@ class LedgerReplays implements Replays {
         },
         inputs,
         {
-          pipeline: this.#pipeline,
+          pipeline: watchedPipeline(this.#pipeline, watch),
           generation: entry.generation,
           run: entry.run,
           owner: `${hostname()}:${process.pid}:${entry.run.slice(0, 8)}`,
@@ -246,27 +248,12 @@ class LedgerReplays implements Replays {
       if (outcome.how === "complete") await shadow?.seal();
       await hold(outcome);
     } finally {
+      watch.close();
       await recorder.close(outcome?.how === "complete" ? "ended" : "to be continued");
       await sink?.close();
       await shadow?.close();
     }
-    return await this.#status(entry);
-  }
-
-  #record(entry: ReplayEntry, progress: { readonly done: number }) {
-    const { run, generation, request, digests, inputsDigest, cut, file } = entry;
-    return startRunRecorder(
-      this.#ports,
-      { ...this.#scope, generation },
-      {
-        id: run,
-        kind: "replay",
-        ...digests,
-        environment: JSON.stringify(runEnvironment()),
-        parameters: JSON.stringify({ ...request, inputsDigest, cut: cut.committedAt, file }),
-      },
-      () => ({ done: progress.done }),
-    );
+    return { ...(await this.#status(entry)), uses: watch.uses() };
   }
 
   async #status(entry: ReplayEntry): Promise<ReplayStatus> {
@@ -277,7 +264,14 @@ class LedgerReplays implements Replays {
     const tables = shadow?.tables ?? new Map();
     const stored = await shadow?.state();
     await shadow?.close();
-    const statusOf = (state: ReplayState): ReplayStatus => ({ entry, state, outcome, tables });
+    const uses: ReplayStatus["uses"] = [];
+    const statusOf = (state: ReplayState): ReplayStatus => ({
+      entry,
+      state,
+      outcome,
+      tables,
+      uses,
+    });
     if (stored === "promoted" || stored === "ready") return statusOf(stored);
     if (outcome?.how === "complete") return statusOf("complete");
     const isAlive =
@@ -302,19 +296,20 @@ class LedgerReplays implements Replays {
   }
 
   #refuseOtherCode({ run, digests }: ReplayEntry): void {
-    if (digests.codeDigest === this.digests().codeDigest) return;
+    const now = this.digests();
+    const isCode = digests.codeDigest !== now.codeDigest;
+    if (!isCode && digests.configDigest === now.configDigest) return;
     refuseReplay(
-      `the run ${run} began with other code, and would mix both; drop it with tidegate replay ` +
-        `drop ${run}, and start a new one`,
+      `the run ${run} began with other ${isCode ? "code" : "settings or frozen values"}, and would ` +
+        `mix both; drop it with tidegate replay drop ${run}, and start a new one`,
     );
   }
 
   digests(): RunDigests {
     const { file } = this.#options;
-    const { concurrency: _, ...pipeline } = this.#pipeline;
     return {
       codeDigest: file === undefined ? digestOfFunctions(this.#pipeline) : digestOfFile(file),
-      configDigest: configDigest(pipeline),
+      configDigest: pipelineDigest(this.#pipeline),
     };
   }
 

@@ -1,5 +1,6 @@
 // Replays: what can be done with the replays of a pipeline, and what is known about them.
 
+import type { NondeterministicUse } from "../../platform/handler-uses.ts";
 import type { ListedRecord } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import type { Promotion, TableContent, TableDifference } from "../../ports/shadow.ts";
@@ -46,6 +47,8 @@ export interface ReplayStatus {
   readonly outcome: ReplayOutcome | null;
   /** The shadow's table of each table; empty for a replay into the live tables. */
   readonly tables: ReadonlyMap<string, string>;
+  /** What the handler used in this process that another run gets otherwise, such as the clock. */
+  readonly uses: readonly NondeterministicUse[];
 }
 
 export interface CheckedPlan extends ReplayPlan {
