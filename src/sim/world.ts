@@ -12,6 +12,7 @@ import { hashText } from "./faults/named-random.ts";
 import { overlap } from "./faults/overlap.ts";
 import { scheduleTimeline, type WorldHosts } from "./faults/timeline.ts";
 import type { HistoryEvent, WaitingMessage, WorldFacts } from "./history.ts";
+import { Auditor } from "./hosts/auditor.ts";
 import { Backfiller } from "./hosts/backfiller.ts";
 import { askForCompleteness } from "./hosts/completeness.ts";
 import { ConsumerHost } from "./hosts/consumer-host.ts";
@@ -107,6 +108,7 @@ class RunningWorld implements World {
   };
   readonly #notifier: Notifier;
   readonly #backfiller: Backfiller;
+  readonly #auditor: Auditor;
   readonly #plans = new Map<string, HandlerPlan>();
   readonly #lateMs = new Map<string, number>();
   /** Reads the late queue, with the same pipeline, once the faults have stopped. */
@@ -136,6 +138,10 @@ class RunningWorld implements World {
       source: "lateQueue",
     } as const;
     this.#backfiller = new Backfiller(services, { ...common, planOf });
+    this.#auditor = new Auditor(services, {
+      ...common,
+      pipeline: () => this.#pipelineOfNoProcess(),
+    });
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
     this.hosts = {
       consumers: named("consumer", topology.consumers).map(
@@ -205,6 +211,7 @@ class RunningWorld implements World {
     });
     this.#schedule(items);
     this.#scheduleBackfills(spanMs);
+    this.#scheduleAudits(faultyMs);
     askForCompleteness(services, this.#pipelineOfNoProcess());
     for (const consumer of hosts.consumers) consumer.start();
     if (this.#hasProducers) for (const each of this.#senders) each.start();
@@ -250,6 +257,13 @@ class RunningWorld implements World {
     const { backfills = 0 } = this.#options.topology;
     for (let nth = 1; nth <= backfills; nth += 1) {
       this.at((spanMs * nth) / backfills, () => this.#backfiller.start());
+    }
+  }
+
+  #scheduleAudits(spanMs: number): void {
+    const { audits = 0 } = this.#options.topology;
+    for (let nth = 1; nth <= audits; nth += 1) {
+      this.at((spanMs * nth) / audits, () => this.#auditor.start());
     }
   }
 
@@ -326,11 +340,12 @@ class RunningWorld implements World {
     if (this.hosts.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
     if ((this.hosts.poller?.unconfirmed ?? 0) > 0) return false;
     if (this.#notifier.unsent > 0 || this.hosts.operator.busy) return false;
-    if (this.#backfiller.busy) return false;
+    if (this.#backfiller.busy || this.#auditor.busy) return false;
     if (this.hosts.releaser.busy || (await this.#held()).length > 0) return false;
     if (this.#lateConsumer !== null && !(await this.#isEmpty(lateQueue.name))) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;
-    return this.#isEmpty(queue.name);
+    if (!(await this.#isEmpty(queue.name))) return false;
+    return (this.#options.topology.audits ?? 0) === 0 || this.#auditor.isFinal();
   }
 
   /** The records that the ledger holds and that no one has released. */
