@@ -273,7 +273,7 @@ async function runConfirmed(
   try {
     confirmed = await stages.confirm(timed.record, claim, inFlight);
   } catch (error) {
-    return afterHandle({ kind: "failed", error, secrets: [] }, claim);
+    return afterHandle({ kind: "failed", by: "handler", error, secrets: [] }, claim);
   }
   const { confirm: _, ...plain } = claim;
   const next = confirmed === null ? plain : { ...claim, confirmed };
@@ -327,8 +327,10 @@ function afterHandle(
   claim: Claim,
 ): Progress {
   switch (handled.kind) {
-    case "failed":
-      return { ...handled, stage: "handle", claim };
+    case "failed": {
+      const { by, ...failed } = handled;
+      return { ...failed, stage: by === "store" ? "commit" : "handle", claim };
+    }
     case "stopped":
       return { kind: "stopped", claim };
     case "lost":

@@ -42,6 +42,8 @@ export interface TimeRange {
   readonly to: number;
   /** Set for the newest first: rows before `start`, down to this time; `to` is then unused. */
   readonly downTo?: number;
+  /** Committed rows are not asked for: a store with an index of the others uses that. */
+  readonly unsettled?: true;
   readonly limit: number;
 }
 
@@ -127,7 +129,7 @@ function firstStart({ by, from, to, bucket, prefix, newestFirst }: RecordQuery):
 }
 
 function rangeOf(
-  { by, from, to, bucket, prefix, newestFirst }: RecordQuery,
+  { by, from, to, bucket, prefix, outcomes, newestFirst }: RecordQuery,
   start: Start,
   limit: number,
 ): RecordRange {
@@ -136,7 +138,9 @@ function rangeOf(
     return { by, start: start as ObjectRange["start"], bucket: bucket ?? null, end, limit };
   }
   const upTo = to ?? Number.MAX_SAFE_INTEGER;
-  const range = { by, start: start as TimeRange["start"], to: upTo, limit };
+  const isUnsettled = by === "event-time" && outcomes?.includes("committed") === false;
+  const unsettled = isUnsettled ? ({ unsettled: true } as const) : {};
+  const range = { by, start: start as TimeRange["start"], to: upTo, limit, ...unsettled };
   return newestFirst === true ? { ...range, downTo: from ?? Number.MIN_SAFE_INTEGER } : range;
 }
 

@@ -3,6 +3,8 @@
 //       response.
 //   Y2. `name` is the workload's name of a record (e17), `actor` a process (consumer-2).
 
+import type { TableEvent } from "./tables/table-events.ts";
+
 export interface WaitingMessage {
   readonly name: string;
   readonly where: "queue" | "dead-letters" | "late-queue" | "outbox" | "held";
@@ -176,7 +178,8 @@ type Event =
       readonly waiting: readonly WaitingMessage[];
       /** The sequencer of every object that has a row. */
       readonly rows: readonly { readonly object: string; readonly sequencer: string }[];
-    };
+    }
+  | TableEvent;
 
 export type HistoryEvent = Event & { readonly at: number; readonly actor: string };
 
@@ -195,6 +198,8 @@ export interface WorldFacts {
   readonly outOfOrderMs: number;
   /** How long a handler may hang; 0 if none does. */
   readonly hangMs: number;
+  /** What a table does with rows that the newer version of a file lacks; absent without tables. */
+  readonly onReplaced?: "delete" | "keep";
 }
 
 export interface History {

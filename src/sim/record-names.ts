@@ -55,6 +55,18 @@ export function createRecordNames(pipeline: string, generation: number): RecordN
   };
 }
 
+const REDRIVE_MARK = "redrive of ";
+
+/** The name of the record that redrives a set of quarantined rows. */
+export function redriveName(of: string, set: string): string {
+  return `${REDRIVE_MARK}${of} (${set})`;
+}
+
+/** The record whose file has the rows of a record, which may be a redrive. */
+export function originOf(name: string): string {
+  return name.startsWith(REDRIVE_MARK) ? (name.split(" ")[2] ?? name) : name;
+}
+
 /** The name of a record that a backfill makes of a listed object. */
 export function listedName({ key, version_id, etag, event_time }: ObjectEvent): string {
   return `listed ${key} ${version_id ?? etag} ${event_time}`;

@@ -44,7 +44,7 @@ export interface SeedReport {
 
 export async function runSeed(seed: number, options: RunSeedOptions): Promise<SeedReport> {
   const drawn = drawSwarm(seed);
-  const topology = { ...drawn.topology, ...options.topology };
+  const topology = fitting({ ...drawn.topology, ...options.topology });
   const mix = { ...drawn.mix, ...options.mix };
   const { drain, only, skipped, parts, checkers = CHECKERS } = options;
   const world = await createWorld({
@@ -71,4 +71,11 @@ export async function runSeed(seed: number, options: RunSeedOptions): Promise<Se
     elapsedMs: world.elapsedMs(),
     steps: world.services.scheduler.ran,
   };
+}
+
+/** Files fill tables if the world has files, and nothing else that writes records of its own. */
+function fitting({ tables, ...topology }: Topology): Topology {
+  const { contents, sink, backfills = 0 } = topology;
+  const fits = contents === "objects" && sink === "transactional" && backfills === 0;
+  return fits && tables !== undefined ? { ...topology, tables } : topology;
 }

@@ -30,6 +30,7 @@ import type { Receipts } from "./ports/sim-queue.ts";
 import { effectOfWrite } from "./ports/sim-sink.ts";
 import { createRecordNames, PIPELINE_NAME } from "./record-names.ts";
 import { type Drain, Scheduler } from "./scheduler.ts";
+import { SimTables } from "./tables/sim-tables.ts";
 import type { Topology } from "./topology.ts";
 import { TraceHash } from "./trace-hash.ts";
 import type { WorldParts } from "./world-parts.ts";
@@ -66,6 +67,8 @@ export interface WorldServices {
   readonly outbox: Outbox;
   readonly table: EffectTable;
   readonly bucket: SimBucket;
+  /** Null in worlds without tables. */
+  readonly tables: SimTables | null;
   /** The bucket that an objects sink writes to. */
   readonly results: SimResults;
   readonly endpoints: Readonly<Record<ServiceName, Service>>;
@@ -116,20 +119,20 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const queues = await createQueues(scheduler, broker, topology);
   const exact = topology.fifo && topology.commitMsMax === 0; // X1
   const repeaterPorts = { faults, history, names, scheduler };
-  const queue = exact
-    ? repeatingQueue(queues.queue, repeaterPorts, { seed, quietAt })
-    : queues.queue;
+  const repeats = { seed, quietAt };
+  const queue = exact ? repeatingQueue(queues.queue, repeaterPorts, repeats) : queues.queue;
   storeFaults.commitMsMax = topology.commitMsMax;
   const ledgerCaller = createStoreCaller();
   const outboxCaller = createStoreCaller();
   const table = createEffectTable(history);
-  const ledger = createLedger(options, table, { scheduler, clock, ledgerCaller, names });
+  const tables = await createTables(options, { history, names, caller: ledgerCaller });
+  const stores = { scheduler, clock, ledgerCaller, names, tables };
   return {
     scheduler,
     trace,
     history,
     broker,
-    ledger,
+    ledger: createLedger(options, table, stores),
     ledgerCaller,
     outboxCaller,
     brokerClock,
@@ -137,11 +140,11 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     outbox: parts.createOutbox({ clock, time: callersTime(scheduler, outboxCaller) }),
     table,
     storeFaults,
+    ...queues,
     queue,
-    deadLetters: queues.deadLetters,
-    lateQueue: queues.lateQueue,
     ports: { network, faults, history, names, receipts, holders },
     bucket: new SimBucket(topology.versioned),
+    tables,
     results: new SimResults(history, names),
     endpoints: createEndpoints(),
     arnOf: ({ name }) => `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`,
@@ -189,9 +192,16 @@ function createLedger(
     readonly ledgerCaller: StoreCaller;
     readonly clock: Clock;
     readonly names: SimPorts["names"];
+    readonly tables: SimTables | null;
   },
 ): Ledger {
-  const { scheduler, clock, ledgerCaller, names } = world;
+  const { scheduler, clock, ledgerCaller, names, tables } = world;
+  const ports = { clock, time: callersTime(scheduler, ledgerCaller) };
+  if (tables !== null) {
+    const { run, store } = tables;
+    const writes = { dialect: "sqlite", run, store } as const;
+    return tables.observed(parts.createLedger(ports, { retentionMs: days(1), writes }));
+  }
   const run: NonNullable<NonNullable<Parameters<WorldParts["createLedger"]>[1]>["writes"]>["run"] =
     (writes, { key, fence }) => {
       for (const write of writes) {
@@ -199,10 +209,20 @@ function createLedger(
       }
     };
   const transactional = topology.sink === "transactional";
-  return parts.createLedger(
-    { clock, time: callersTime(scheduler, ledgerCaller) },
-    { retentionMs: days(1), ...(transactional && { writes: { dialect: "sqlite", run } }) },
-  );
+  return parts.createLedger(ports, {
+    retentionMs: days(1),
+    ...(transactional && { writes: { dialect: "sqlite", run } }),
+  });
+}
+
+async function createTables(
+  { seed, topology: { tables: topology } }: WorldServicesOptions,
+  world: Pick<ConstructorParameters<typeof SimTables>[0], "history" | "names" | "caller">,
+): Promise<SimTables | null> {
+  if (topology === undefined) return null;
+  const tables = new SimTables({ seed, topology, scope: SCOPE, ...world });
+  await tables.prepare();
+  return tables;
 }
 
 async function createQueues(

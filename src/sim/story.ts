@@ -1,9 +1,10 @@
 // Story: a failing run as a timeline: which process did what and when, and which faults fired.
 
-import { unreachable } from "../core/assert.ts";
 import type { HistoryEvent } from "./history.ts";
 import type { SeedReport } from "./run-seed.ts";
 import { START_AT } from "./services.ts";
+import type { TableEvent } from "./tables/table-events.ts";
+import { describeTableEvent } from "./tables/table-story.ts";
 
 const STEPS_MAX = 80;
 
@@ -38,7 +39,8 @@ function settingOf({ topology, fired, traceHash }: SeedReport): string {
   return `${sources}, a ${queue} queue, ${consumers} consumers (${settings}); ${trace}`;
 }
 
-function isRelated(event: HistoryEvent, names: ReadonlySet<string>): boolean {
+/** Whether an event belongs to the story of some records. */
+export function isRelated(event: HistoryEvent, names: ReadonlySet<string>): boolean {
   if (event.kind === "fault" || event.kind === "process" || event.kind === "quiet") return true;
   if ("name" in event) return names.has(event.name);
   return "names" in event && event.names.some((name) => names.has(name));
@@ -49,7 +51,8 @@ function timeOf(at: number): string {
   return `t+${((at - START_AT) / 1_000).toFixed(3)}s`.padStart(12);
 }
 
-function sentenceOf(event: HistoryEvent): string {
+/** What happened, in a sentence without its time. */
+export function sentenceOf(event: HistoryEvent): string {
   if (event.kind === "fault") return `FAULT ${event.what} (${event.id})`;
   if (event.kind === "quiet") return "faults stop";
   if (event.kind === "end") return event.drained ? "all queues are drained" : "time limit reached";
@@ -114,7 +117,8 @@ type OtherKind =
   | "batch-complete"
   | "paused"
   | "resumed"
-  | "process";
+  | "process"
+  | TableEvent["kind"];
 
 function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): string {
   switch (event.kind) {
@@ -157,7 +161,7 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
     case "process":
       return event.what;
     default:
-      return unreachable(event);
+      return describeTableEvent(event);
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type TimelineFaultKind,
 } from "./faults/fault-mix.ts";
 import { createNamedDice, type NamedDice } from "./faults/named-random.ts";
+import { drawTables } from "./tables/tables-topology.ts";
 import type { Topology } from "./topology.ts";
 
 export interface SwarmDraw {
@@ -21,7 +22,7 @@ export interface SwarmDraw {
 
 export function drawSwarm(seed: number): SwarmDraw {
   const dice = createNamedDice(seed, "swarm");
-  const topology = drawTopology(dice);
+  const topology = withTables(dice, drawTopology(dice));
   return { topology, mix: dice.roll("calm", 0.03) ? NO_FAULTS : drawMix(dice) };
 }
 
@@ -87,6 +88,24 @@ function drawTopology(dice: NamedDice): Topology {
     refused: governed && dice.roll("govern rule", 0.2) ? 0.1 : 0,
   };
 }
+
+/** Files of some of the worlds with objects fill tables; fewer records, because rows cost time. */
+function withTables(dice: NamedDice, topology: Topology): Topology {
+  const { contents, sink, onMissing } = topology;
+  if (contents !== "objects" || sink !== "transactional") return topology;
+  if (!dice.roll("tables", TABLES_PROBABILITY)) return topology;
+  return {
+    ...topology,
+    events: dice.scaled("table events", 30, 150),
+    groups: dice.whole("table objects", 1, 6),
+    versioned: true,
+    onMissing: onMissing === "drop" ? "dead-letter" : onMissing,
+    tables: drawTables(dice),
+  };
+}
+
+/** Of the worlds with objects and a transactional sink. */
+const TABLES_PROBABILITY = 0.4;
 
 /** Longer than any probe takes, shorter than outages, halted groups and long retries. */
 const SHORT_RETENTION_MS_MIN = 600_000;

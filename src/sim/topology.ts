@@ -2,6 +2,7 @@
 // seed; tests write their own.
 
 import { SQS_RETENTION_MS_DEFAULT } from "../core/limits.ts";
+import type { TablesTopology } from "./tables/tables-topology.ts";
 
 export interface Topology {
   readonly contents: "messages" | "objects";
@@ -76,6 +77,8 @@ export interface Topology {
   readonly timeoutMs: number;
   /** Fraction of the producers' messages that governance refuses. */
   readonly refused: number;
+  /** Files fill tables of the production table sink. Default: none. */
+  readonly tables?: TablesTopology;
 }
 
 export const PLAIN_TOPOLOGY: Topology = {

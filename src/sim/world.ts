@@ -25,6 +25,7 @@ import { Releaser } from "./hosts/releaser.ts";
 import { Notifier } from "./ports/notifier.ts";
 import type { Drain } from "./scheduler.ts";
 import { createWorldServices, SCOPE, START_AT, type WorldServices } from "./services.ts";
+import { TablesLife } from "./tables/tables-life.ts";
 import type { Topology } from "./topology.ts";
 import {
   busyAtMs,
@@ -109,6 +110,8 @@ class RunningWorld implements World {
   readonly #notifier: Notifier;
   readonly #backfiller: Backfiller;
   readonly #auditor: Auditor;
+  /** Null in worlds without tables. */
+  readonly #tables: TablesLife | null;
   readonly #plans = new Map<string, HandlerPlan>();
   readonly #lateMs = new Map<string, number>();
   /** Reads the late queue, with the same pipeline, once the faults have stopped. */
@@ -142,6 +145,7 @@ class RunningWorld implements World {
       ...common,
       pipeline: () => this.#pipelineOfNoProcess(),
     });
+    this.#tables = services.tables && new TablesLife(services, services.tables, options);
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
     this.hosts = {
       consumers: named("consumer", topology.consumers).map(
@@ -171,6 +175,7 @@ class RunningWorld implements World {
       outOfOrderMs,
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
       hangMs: hanging > 0 ? timeoutMs : 0,
+      ...(topology.tables && { onReplaced: topology.tables.onReplaced }),
     };
     for (const item of items) {
       this.#plans.set(item.name, item.plan);
@@ -211,7 +216,8 @@ class RunningWorld implements World {
     });
     this.#schedule(items);
     this.#scheduleBackfills(spanMs);
-    this.#scheduleAudits(faultyMs);
+    this.#auditor.schedule((ms, work) => this.at(ms, work), faultyMs);
+    this.#tables?.start(faultyMs);
     askForCompleteness(services, this.#pipelineOfNoProcess());
     for (const consumer of hosts.consumers) consumer.start();
     if (this.#hasProducers) for (const each of this.#senders) each.start();
@@ -257,13 +263,6 @@ class RunningWorld implements World {
     const { backfills = 0 } = this.#options.topology;
     for (let nth = 1; nth <= backfills; nth += 1) {
       this.at((spanMs * nth) / backfills, () => this.#backfiller.start());
-    }
-  }
-
-  #scheduleAudits(spanMs: number): void {
-    const { audits = 0 } = this.#options.topology;
-    for (let nth = 1; nth <= audits; nth += 1) {
-      this.at((spanMs * nth) / audits, () => this.#auditor.start());
     }
   }
 
@@ -325,9 +324,9 @@ class RunningWorld implements World {
   #checkDrained(): void {
     const { scheduler } = this.services;
     const { topology } = this.#options;
-    void this.#isDrained().then((drained) => {
-      this.#drained ||= drained;
-      if (drained) return;
+    void this.#isDrained().then(async (drained) => {
+      this.#drained ||= drained && (this.#tables === null || (await this.#tables.isSettled()));
+      if (this.#drained) return;
       // Attempts from before the repair may still fail.
       if (this.facts.halts) this.hosts.operator.reopen();
       if (topology.late === "hold") this.hosts.releaser.release();
@@ -345,7 +344,7 @@ class RunningWorld implements World {
     if (this.#lateConsumer !== null && !(await this.#isEmpty(lateQueue.name))) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;
     if (!(await this.#isEmpty(queue.name))) return false;
-    return (this.#options.topology.audits ?? 0) === 0 || this.#auditor.isFinal();
+    return this.#auditor.isFinal();
   }
 
   /** The records that the ledger holds and that no one has released. */
@@ -381,6 +380,7 @@ class RunningWorld implements World {
       ...held.map((name): WaitingMessage => ({ name, where: "held" })),
     ];
     const drained = this.#drained;
+    await this.#tables?.end();
     history.add("world", { kind: "end", drained, waiting, rows: table.rows() });
   }
 }

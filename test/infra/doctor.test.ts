@@ -24,7 +24,7 @@ const PIPELINES = { "a bucket": BUCKET, messages: MESSAGES, "a FIFO queue": FIFO
 
 type Files = ReadonlyMap<string, string>;
 
-function examine(files: Files, spec: typeof BUCKET) {
+function examine(files: Files, spec: typeof BUCKET | null) {
   const source = {
     filesIn(folder: string) {
       const inside = [...files].filter(([path]) => {
@@ -36,7 +36,8 @@ function examine(files: Files, spec: typeof BUCKET) {
   };
   const { scopes, unread } = loadTerraform(".", source);
   expect(unread).toEqual([]);
-  const setup = { ...terraformSetup(scopes), pipeline: observedPipelineOf(spec, "pipeline.ts") };
+  const own = spec === null ? null : observedPipelineOf(spec, "pipeline.ts");
+  const setup = { ...terraformSetup(scopes), pipeline: own };
   return { setup, findings: diagnose(setup) };
 }
 
@@ -58,6 +59,7 @@ describe.each(Object.entries(PIPELINES))("the Terraform of a pipeline of %s", (_
     const files = infraFiles(planInfra(pipelineFacts(spec), options));
     const { setup, findings } = examine(files, spec);
     expect(texts(findings)).toEqual([]);
+    expect(texts(examine(files, null).findings)).toEqual([]); // Without the pipeline file, too.
     expect(setup.queues).toHaveLength(2);
     expect(setup.alarms?.length).toBeGreaterThan(5);
     expect(setup.grants.length).toBeGreaterThan(0);

@@ -186,6 +186,17 @@ describe.each(sampleOf(3, Object.entries(INFRA_PLANS)))("%s", (_, plan) => {
     expect(Statement[0].Resource).toEqual([secret]);
   });
 
+  test("a dashboard shows queue, dead-letter queue and topic", () => {
+    const { widgets } = JSON.parse(String(one("aws_cloudwatch_dashboard").dashboard_body));
+    const metrics = (widgets as { properties: { metrics: string[][] } }[]).flatMap(
+      ({ properties }) => properties.metrics,
+    );
+    const names = new Set(metrics.map((metric) => metric[3]));
+    const { queue, deadLetterQueue, topic } = plan;
+    expect([...names]).toEqual([queue, deadLetterQueue, topic].filter((name) => name !== null));
+    expect(metrics.every((metric) => metric.length === 4)).toBe(true);
+  });
+
   test("there is an alarm for each row of the table, with its runbook", () => {
     const alarms = resources.filter(({ type }) => type === "aws_cloudwatch_metric_alarm");
     expect(alarms.map(({ values }) => values.alarm_name).toSorted()).toEqual(

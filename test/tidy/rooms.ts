@@ -140,6 +140,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...EMBEDDED_STORES,
       "sinks/function",
       "sinks/objects",
+      "sinks/table",
+      "readers",
     ],
     // Both ends of a queue in process: the same adapter as in `tidegate dev`.
     files: ["src/cloud/broker-queue.ts"],

@@ -1,7 +1,6 @@
 // tidegate doctor explain: what a rule is about, and the shortest run in which its mistake does
 // harm.
 
-import type { SeedReport } from "../../sim/run-seed.ts";
 import { command, EXIT_FAILED, EXIT_OK, UsageError } from "../command.ts";
 import { didYouMean } from "../words/suggest.ts";
 
@@ -23,27 +22,22 @@ export const doctorExplain = command({
     for (const line of ruleText(rule)) out.line(line);
     const { MISTAKES } = await import("../../sim/mistakes/mistakes.ts");
     const mistake = MISTAKES.find((each) => each.rule === rule.name);
-    if (mistake === undefined) return EXIT_OK;
+    if (mistake === undefined) {
+      const { WITHOUT_WORLD } = await import("../../sim/mistakes/delivery-mistakes.ts");
+      const reason = WITHOUT_WORLD[rule.name];
+      for (const line of reason === undefined ? [] : ["", `No run shows it: ${reason}`])
+        out.line(line);
+      return EXIT_OK;
+    }
     const { afterPromiseJobs } = await import("../../platform/system-turn.ts");
     const { explainMistake } = await import("../../sim/mistakes/explain-mistake.ts");
-    const { writeStory } = await import("../../sim/story.ts");
+    const { mistakeStory } = await import("../../sim/mistakes/mistake-story.ts");
     const explained = await explainMistake(mistake, afterPromiseJobs);
     if (explained === null) {
       out.note("the simulator found no run in which this setting does harm");
       return EXIT_FAILED;
     }
-    const { broken, fixed } = explained;
-    const replay = `tidegate doctor explain ${rule.id}`;
-    for (const line of ["", `In the simulator, with ${mistake.broken.setting}:`, ""])
-      out.line(line);
-    for (const line of writeStory(broken, replay)) out.line(line);
-    for (const line of ["", fixedText(mistake.fixed.setting, fixed)]) out.line(line);
+    for (const line of ["", ...mistakeStory(mistake, explained)]) out.line(line);
     return EXIT_OK;
   },
 });
-
-function fixedText(setting: string, { violations, fired }: SeedReport): string {
-  const same = fired.length === 0 ? "records" : "records and faults";
-  const outcome = violations.length === 0 ? "no harm is done" : "the same happens";
-  return `Fixed setting: ${setting}. With the same ${same}, ${outcome}.`;
-}

@@ -111,7 +111,8 @@ export const CHECKLIST: readonly ChecklistItem[] = [
     tick: ({ alarms }) => {
       if (alarms === undefined) return { done: false, evidence: "name --terraform" };
       const wired = alarms.filter(({ hasActions }) => hasActions === true).length;
-      return { done: wired > 0, evidence: `alarms with actions: ${wired}` };
+      const evidence = `alarms with actions: ${wired} of ${alarms.length}`;
+      return { done: wired > 0, evidence: wired > 0 ? evidence : `${evidence}; set alarm_actions` };
     },
   },
   {
@@ -160,7 +161,11 @@ export const CHECKLIST: readonly ChecklistItem[] = [
       if (alarms === undefined) return { done: false, evidence: "name --terraform" };
       const linked = alarms.filter(({ hasRunbook }) => hasRunbook === true).length;
       const evidence = `alarms with a link: ${linked} of ${alarms.length}`;
-      return { done: alarms.length > 0 && linked === alarms.length, evidence };
+      const done = alarms.length > 0 && linked === alarms.length;
+      return {
+        done,
+        evidence: done ? evidence : `${evidence}; write its URL into the description`,
+      };
     },
   },
 ];

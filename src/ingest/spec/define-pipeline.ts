@@ -128,6 +128,8 @@ export interface Pipeline extends FrozenValues {
   readonly logCommits: number;
   readonly classifyError: ErrorClassifier | null;
   readonly handler: (event: HandlerEvent, context: HandlerContext) => Promise<void> | void;
+  /** Effects in memory and per chunk. Only simulations set it, to stage records of a few rows. */
+  readonly effectLimits?: { readonly memory: number; readonly chunk: number };
 }
 
 /** Defines a pipeline of messages in your own format: its source has a `key`. */

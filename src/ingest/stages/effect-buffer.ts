@@ -27,6 +27,14 @@ const VALUE_CHARS = 16;
 /** How much may wait for a chunk in progress, as a multiple of what stays in memory (B1). */
 const WAITING_MAX = 8;
 
+/** How many effects stay in memory, and how many a chunk has. */
+export interface EffectLimits {
+  readonly memory: number;
+  readonly chunk: number;
+}
+
+const EFFECT_LIMITS: EffectLimits = { memory: MEMORY_EFFECTS, chunk: CHUNK_EFFECTS };
+
 export interface CollectedEffects {
   /** Only statements, if the rows are staged. */
   readonly effects: readonly Effect[];
@@ -37,6 +45,7 @@ export interface CollectedEffects {
 
 export class EffectBuffer {
   readonly #openStage: (() => Stage) | null;
+  readonly #limits: EffectLimits;
   #waiting: Effect[] = [];
   /** Statements run within the commit, so they are never staged (B5). */
   readonly #statements: Effect[] = [];
@@ -47,8 +56,9 @@ export class EffectBuffer {
   #staging: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
 
-  constructor(openStage: (() => Stage) | null) {
+  constructor(openStage: (() => Stage) | null, limits: EffectLimits = EFFECT_LIMITS) {
     this.#openStage = openStage;
+    this.#limits = limits;
   }
 
   add(effect: Effect): void {
@@ -66,7 +76,7 @@ export class EffectBuffer {
     this.#chars += charsOf(effect);
     if (!this.#isFull()) return;
     this.#staging ??= this.#stageWaiting(this.#openStage);
-    checkSpeed(this.#waiting.length / MEMORY_EFFECTS + this.#chars / CHUNK_CHARS); // B1
+    checkSpeed(this.#waiting.length / this.#limits.memory + this.#chars / CHUNK_CHARS); // B1
   }
 
   /** Null if the handler may continue immediately, else when it may. */
@@ -122,15 +132,22 @@ export class EffectBuffer {
   }
 
   #nextChunk(): Effect[] {
-    const chunk = this.#waiting.slice(0, CHUNK_EFFECTS);
-    this.#waiting = this.#waiting.slice(CHUNK_EFFECTS);
+    const { chunk: size } = this.#limits;
+    const chunk = this.#waiting.slice(0, size);
+    this.#waiting = this.#waiting.slice(size);
     if (this.#waiting.length === 0) this.#chars = 0;
     return chunk;
   }
 
   #isFull(): boolean {
-    const effectsMax = this.#stage === null ? MEMORY_EFFECTS : CHUNK_EFFECTS;
+    const { memory, chunk } = this.#limits;
+    const effectsMax = this.#stage === null ? memory : chunk;
     return this.#waiting.length >= effectsMax || this.#chars >= CHUNK_CHARS;
+  }
+
+  /** Whether the error is that of a chunk which could not be staged (B3). */
+  isFailure(error: unknown): boolean {
+    return this.#failure !== null && this.#failure.error === error;
   }
 
   #throwFailure(): void {

@@ -18,6 +18,7 @@
 //       The ledger would drop an older note, and the dossier would describe a past failure.
 //   F8. An error of a handler blames its record, whatever service the error came from: it says
 //       nothing about this pipeline's sink or ledger, and other records may not need that service.
+//       Rows that cannot be staged are not its error: they fail as a commit does (F3).
 //   F9. An own message with the key of a dead letter and another body may be its correction. The
 //       record is reopened and tried with the new body. Of all bodies under a key, the first one
 //       that commits counts.

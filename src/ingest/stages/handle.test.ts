@@ -119,6 +119,7 @@ test("any thrown value is an outcome, with the masked values that it may quote (
   );
   expect(await handle(world, world.message("a", { name: "Ada" }))).toEqual({
     kind: "failed",
+    by: "handler",
     error: "not even an error",
     secrets: ["Ada"],
   });

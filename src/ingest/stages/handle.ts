@@ -11,6 +11,8 @@
 //       or not at all.
 //   H7. In a governed pipeline the handler gets nothing that `govern` has not answered for. A
 //       message that is to be stored without being handled is judged first, too.
+//   H8. If rows cannot be staged, or quarantined rows cannot be read, the sink or the ledger
+//       failed, not the handler.
 
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
@@ -66,6 +68,8 @@ export type Handled =
   | {
       readonly kind: "failed";
       readonly error: unknown;
+      /** What failed: the handler, or the sink or ledger that it depends on (H8). */
+      readonly by: "handler" | "store";
       /** Masked values of the record's content that the error may quote. */
       readonly secrets: readonly string[];
     }
@@ -106,14 +110,14 @@ export function createHandleStage(
   ports: HandlePorts,
   options: { readonly pipeline: Pipeline; readonly runId: string },
 ): HandleStage {
-  const { telemetry, deadlines, mask, masked, openStage = null, readQuarantine } = ports;
+  const { telemetry, deadlines, mask, masked, readQuarantine } = ports;
   const { pipeline, runId } = options;
   const quarantines = pipeline.onBadRow === "quarantine";
 
   return {
     async handle(record, claim, decision, inFlight) {
       const attempt = beginAttempt(inFlight, deadlines, () => tooLong(pipeline));
-      const buffer = new EffectBuffer(openStage && (() => openStage(record, claim)));
+      const buffer = createBuffer(ports, pipeline, record, claim);
       let read: JsonValue = null;
       const secretsRead = new Set<string>();
       const onRead = (content: JsonValue) => {
@@ -121,6 +125,7 @@ export function createHandleStage(
         remember(secretsRead, mask.secretsOf(content));
       };
       const badRows = new BadRows();
+      const readFailures: unknown[] = [];
       const { signal } = attempt;
       const governance = governanceOf(ports, pipeline, { record, inFlight, signal });
       const log: HandlerContext["log"] = (level, message, fields) => {
@@ -129,10 +134,9 @@ export function createHandleStage(
         const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
         telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
       };
-      const effects = effectMethods(buffer, signal);
-      const claimed = { ...decision, fence: claim.fence, attempt: claim.attempt, signal };
+      const claimed = { ...decision, fence: claim.fence, attempt: claim.attempt, signal, log };
       const fixed = fixedContext(pipeline, record, claim);
-      const context: HandlerContext = { ...fixed, ...claimed, ...effects, log };
+      const context = { ...fixed, ...claimed, ...effectMethods(buffer, signal) };
       try {
         let collected: CollectedEffects = NO_EFFECTS;
         await attempt.run(async () => {
@@ -140,7 +144,7 @@ export function createHandleStage(
             onRead,
             ready: () => buffer.ready(),
             onBadRow: quarantines ? badRowTaker(badRows, record, { mask, masked }) : null,
-            redrivenRows: redrivenRowsOf(record, readQuarantine),
+            redrivenRows: redrivenRowsOf(record, readQuarantine, readFailures),
             governance,
           };
           const objects = observedObjects({ telemetry, masked }, ports.objects, record);
@@ -155,11 +159,21 @@ export function createHandleStage(
         void buffer.discard();
         const content = read ?? (carriesPayload(record) ? record.original : null);
         const { error: shown, values } = governedFailure(pipeline, error, content, governance);
-        return judge(pipeline, shown, [...secretsRead, ...values]);
+        const by = buffer.isFailure(error) || readFailures.includes(error) ? "store" : "handler";
+        return judge(pipeline, shown, [...secretsRead, ...values], by);
       }
     },
     govern: (record, inFlight) => governMessage(ports, pipeline, record, inFlight),
   };
+}
+
+function createBuffer(
+  { openStage = null }: HandlePorts,
+  { effectLimits }: Pipeline,
+  record: WorkRecord,
+  claim: Claim,
+): EffectBuffer {
+  return new EffectBuffer(openStage && (() => openStage(record, claim)), effectLimits);
 }
 
 /** The part of the context that is the same for every attempt at a record. */
@@ -228,10 +242,27 @@ function badRowTaker(
 function redrivenRowsOf(
   { content }: WorkRecord,
   read: ((ref: QuarantineRef) => AsyncIterable<NumberedRow>) | undefined,
+  failures: unknown[],
 ): AsyncIterable<NumberedRow> | null {
   if (content.kind !== "object" || content.redriven === undefined) return null;
-  if (read !== undefined) return read(content.redriven);
+  if (read !== undefined) return noting(read(content.redriven), failures);
   throw new TidegateError("TG_CONFIG_INVALID", "quarantined rows need a ledger to read them from");
+}
+
+/** Adds the error that ends the rows, if one does, to `failures`. */
+async function* noting(
+  rows: AsyncIterable<NumberedRow>,
+  failures: unknown[],
+): AsyncGenerator<NumberedRow> {
+  const next = rows[Symbol.asyncIterator]();
+  for (;;) {
+    const result = await next.next().catch((error: unknown) => {
+      failures.push(error);
+      throw error;
+    });
+    if (result.done === true) return;
+    yield result.value;
+  }
 }
 
 /** Keeps the latest secrets: an error may quote any row that was read, not only the last. */
@@ -310,16 +341,24 @@ async function handleObject(
 }
 
 /** The outcome of an error of the handler or of a read. */
-function judge(pipeline: Pipeline, error: unknown, secrets: readonly string[]): Handled {
+function judge(
+  pipeline: Pipeline,
+  error: unknown,
+  secrets: readonly string[],
+  by: "handler" | "store" = "handler", // H8
+): Handled {
   if (isOf(error, LeaseLost)) return { kind: "lost", reason: error.message };
   if (isOf(error, Stopping)) return { kind: "stopped" };
   const { onMissing } = pipeline;
-  if (!isOf(error, ObjectGone) || onMissing === "retry") return { kind: "failed", error, secrets };
+  if (!isOf(error, ObjectGone) || onMissing === "retry") {
+    return { kind: "failed", by, error, secrets };
+  }
   // An object that may not be read may exist: it is never dropped.
   const forbidden = error.how === "forbidden";
   if (onMissing === "drop" && !forbidden) return { kind: "dropped", reason: error.message };
   const options = { class: forbidden ? "permission" : "missing-object", cause: error };
-  return { kind: "failed", error: new PermanentError(error.message, options), secrets };
+  const missing = new PermanentError(error.message, options);
+  return { kind: "failed", by: "handler", error: missing, secrets };
 }
 
 function effectMethods(buffer: EffectBuffer, signal: AbortSignal) {

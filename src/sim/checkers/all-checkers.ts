@@ -1,5 +1,6 @@
 // All checkers, in the order in which violations are reported.
 
+import { TABLE_CHECKERS } from "../tables/table-checkers.ts";
 import { ackAfterCommit } from "./ack-after-commit.ts";
 import { attemptsCounted } from "./attempts-counted.ts";
 import { auditNoFalseAlarm } from "./audit-no-false-alarm.ts";
@@ -52,5 +53,6 @@ export const CHECKERS: readonly Checker[] = [
   laneDecidedOnce,
   heldNotLost,
   refusedStaysOut,
+  ...TABLE_CHECKERS,
   liveness,
 ];

@@ -3,6 +3,7 @@
 // happens once. A committed record has its effects, with two exceptions: a newer change of its
 // object superseded it, or the pipeline drops missing objects.
 
+import { originOf } from "../record-names.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "effects-once";
@@ -30,7 +31,9 @@ export const effectsOnce: Checker = {
           );
         }
         commits.set(event.name, event.fence);
-        if (!event.superseded && !drops && !applied.has(event.name)) {
+        // Redriven rows that are rejected again have no effects.
+        const isRedrive = originOf(event.name) !== event.name;
+        if (!event.superseded && !drops && !isRedrive && !applied.has(event.name)) {
           add(event.at, [event.name], `${event.name} was committed without its effects`);
         }
       }

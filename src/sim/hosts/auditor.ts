@@ -43,8 +43,15 @@ export class Auditor {
     return this.#process?.alive === true;
   }
 
+  /** Starts audits in equal intervals, if the world has some. */
+  schedule(at: (ms: number, work: () => void) => void, spanMs: number): void {
+    const { audits = 0 } = this.#options.topology;
+    for (let nth = 1; nth <= audits; nth += 1) at((spanMs * nth) / audits, () => this.start());
+  }
+
   /** Starts the last audit of a world at its first call; true once that has ended. */
   isFinal(): boolean {
+    if ((this.#options.topology.audits ?? 0) === 0) return true;
     if (this.#hasFinal) return !this.busy;
     this.#hasFinal = true;
     this.start();

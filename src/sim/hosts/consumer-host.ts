@@ -9,7 +9,9 @@ import { CONSUMER_METRICS } from "../../ingest/telemetry/metrics.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
+import type { Sink } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
+import { createRowReader } from "../../readers/row-reader.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
 import { createSimObjects } from "../ports/sim-bucket.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
@@ -18,6 +20,7 @@ import { createSimQueue } from "../ports/sim-queue.ts";
 import { createSimIdempotentSink, createSimTransactionalSink } from "../ports/sim-sink.ts";
 import { refusedNamesIn } from "../refused-value.ts";
 import { SCOPE, type WorldServices } from "../services.ts";
+import { tablesPipelines } from "../tables/tables-pipeline.ts";
 import type { Topology } from "../topology.ts";
 import type { HandlerTools, WorldParts } from "../world-parts.ts";
 import { type HostClock, SimProcess } from "./process.ts";
@@ -143,7 +146,10 @@ export class ConsumerHost {
     const from = services[source];
     const queue = createSimQueue(ports, process, from, work);
     const ledger = createSimLedger(ports, process, services.ledger, ledgerOptions);
-    const pipeline = parts.createPipeline({
+    const { tables } = services;
+    const createPipeline =
+      tables === null ? parts.createPipeline : tablesPipelines(tables, ports.names);
+    const pipeline = createPipeline({
       actor: this.name,
       clock: process.clock,
       topology,
@@ -173,18 +179,23 @@ export class ConsumerHost {
         lateQueue: this.#lateQueue(process),
         ledger,
         objects: createSimObjects(ports, process, services.bucket, endpoints.objects),
-        rows: null,
-        sink:
-          topology.sink === "transactional"
-            ? createSimTransactionalSink()
-            : topology.objectsSink
-              ? createSimObjectsSink(ports, process, services.results, endpoints.sink)
-              : createSimIdempotentSink(ports, process, services.table, endpoints.sink),
+        rows: tables === null ? null : createRowReader(process),
+        sink: this.#sink(process),
         renewer: process === renewerProcess ? renewer : onOwnThread(process, renewer),
         telemetry: this.#telemetry(),
       },
       { pipeline, owner: `${this.name}#${this.#incarnation}`, runId: `run-${this.#incarnation}` },
     );
+  }
+
+  #sink(process: SimProcess): Sink {
+    const { ports, endpoints, tables, table, results } = this.#services;
+    const { sink, objectsSink } = this.#options.topology;
+    if (tables !== null) return tables.memory.sink;
+    if (sink === "transactional") return createSimTransactionalSink();
+    return objectsSink
+      ? createSimObjectsSink(ports, process, results, endpoints.sink)
+      : createSimIdempotentSink(ports, process, table, endpoints.sink);
   }
 
   #lateQueue(process: SimProcess): Queue | null {

@@ -51,7 +51,7 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
   return pipeline({ ...settings, partition, source: { queue } });
 }
 
-function lateOf({ late, fifo }: HandlerTools["topology"]): LatePolicy {
+export function lateOf({ late, fifo }: HandlerTools["topology"]): LatePolicy {
   return late === "queue" ? { queue: fifo ? "late.fifo" : "late" } : late;
 }
 

@@ -6,7 +6,8 @@
 import { runSeed, type SeedReport } from "../run-seed.ts";
 import type { Drain } from "../scheduler.ts";
 import { shrinkSeed } from "../shrink.ts";
-import { type Mistake, optionsOf } from "./mistakes.ts";
+import { optionsOf } from "./mistakes.ts";
+import type { Mistake } from "./small-world.ts";
 
 const SEEDS_MAX = 60;
 

@@ -5,65 +5,22 @@
 //       correct world, because a plain consumer remembers nothing.
 
 import { days, hours, minutes, seconds } from "../../core/units.ts";
-import type { Checker } from "../checkers/checker.ts";
 import { fifoOrder } from "../checkers/fifo-order.ts";
-import type { CallRates } from "../faults/call-faults.ts";
 import { NO_FAULTS, NO_RATES } from "../faults/fault-mix.ts";
-import { PLAIN_TOPOLOGY, type Topology } from "../topology.ts";
-import type { WorldParts } from "../world-parts.ts";
+import { PLAIN_TOPOLOGY } from "../topology.ts";
+import { DELIVERY_MISTAKES } from "./delivery-mistakes.ts";
 import { neverDoubled, neverLost } from "./outcome-checkers.ts";
-import { createPlainConsumer, type PlainDeletes } from "./plain-consumer.ts";
-import {
-  CAREFUL_SENDING,
-  createNoRelay,
-  createPlainProducer,
-  type PlainSending,
-} from "./plain-producer.ts";
+import { consumer, type Mistake, type MistakeSide, SMALL, sender } from "./small-world.ts";
 
-/** What differs between the world with the mistake and the one without. */
-export interface MistakeSide {
-  /** The setting, in words. */
-  readonly setting: string;
-  readonly topology?: Partial<Topology>;
-  readonly parts?: Partial<WorldParts>;
-}
-
-export interface Mistake {
-  /** Name of the doctor's rule. */
-  readonly rule: string;
-  readonly checker: Checker;
-  readonly topology: Partial<Topology>;
-  readonly rates: Partial<CallRates>;
-  readonly faults?: RegExp;
-  readonly broken: MistakeSide;
-  readonly fixed: MistakeSide;
-}
-
-const SMALL: Topology = {
-  ...PLAIN_TOPOLOGY,
-  events: 3,
-  groups: 2,
-  consumers: 1,
-  sink: "idempotent",
-  visibilityMs: seconds(30),
-  burstMs: seconds(60),
-};
-
-const consumer = (deletes: PlainDeletes): Partial<WorldParts> => ({
-  createConsumer: createPlainConsumer(deletes),
-});
-const sender = (sending: Partial<PlainSending>): Partial<WorldParts> => ({
-  ...consumer("after-success"),
-  createProducer: createPlainProducer({ ...CAREFUL_SENDING, ...sending }),
-  createRelay: createNoRelay,
-});
 const AFTER = { setting: "delete after success", parts: consumer("after-success") };
 const PIPELINE = { setting: "a Tidegate pipeline", topology: { sink: "transactional" } } as const;
 
-export const MISTAKES: readonly Mistake[] = [
+const OWN_MISTAKES: readonly Mistake[] = [
   {
     rule: "dead-letters-none",
     checker: neverLost,
+    shows:
+      "The message fails at every receive. Nothing takes it out of the queue, until its retention ends and SQS deletes it.",
     topology: { ...SMALL, hopeless: 1, visibilityMs: minutes(3), retentionMs: minutes(10) },
     rates: {},
     broken: {
@@ -80,6 +37,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "dead-letters-retention",
     checker: neverLost,
+    shows:
+      "The message is moved late in its life. On a standard queue its age counts from the first send, so it soon expires among the dead letters.",
     topology: {
       ...SMALL,
       hopeless: 1,
@@ -102,6 +61,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "receives-break-order",
     checker: fifoOrder,
+    shows:
+      "The first message of the group fails and is moved after three receives. The next one is then delivered before it.",
     topology: { ...SMALL, fifo: true, groups: 1, hopeless: 0.5, attempts: 2, onPoison: "halt" },
     rates: {},
     broken: { setting: "maxReceiveCount 3", topology: { maxReceiveCount: 3 } },
@@ -110,6 +71,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "visibility-short",
     checker: neverDoubled,
+    shows:
+      "The handler takes longer than the timeout. The message becomes visible meanwhile, a second consumer gets it, and both apply it.",
     topology: { ...SMALL, consumers: 2, handlerMsMax: seconds(60) },
     rates: {},
     broken: {
@@ -126,6 +89,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "retention-short",
     checker: neverLost,
+    shows: "The message waits for its retry longer than the queue keeps it.",
     topology: { ...SMALL, flaky: 1, retryBaseMs: hours(1), retryCapMs: hours(1) },
     rates: {},
     broken: { setting: "messages are kept for a minute", topology: { retentionMs: minutes(1) } },
@@ -134,6 +98,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "pipe-to-ecs",
     checker: neverLost,
+    shows:
+      "The message is acknowledged when its task starts. The task then fails, and nothing is left that could start it again.",
     topology: { ...SMALL, flaky: 1 },
     rates: {},
     broken: {
@@ -145,6 +111,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "function-fails-whole-batch",
     checker: neverDoubled,
+    shows:
+      "One message of the batch fails, so none is deleted. All come back, also those that were applied.",
     topology: { ...SMALL, flaky: 0.5, burstMs: 1 },
     rates: {},
     broken: { setting: "all messages of a batch, or none", parts: consumer("whole-batch") },
@@ -153,6 +121,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "delete-before-processing",
     checker: neverLost,
+    shows:
+      "The message is acknowledged first. The process then crashes in its handler, and no copy is left.",
     topology: { ...SMALL, handlerMsMax: seconds(20) },
     rates: { "crash-before": 0.2, "crash-after": 0.2 },
     faults: /^consumer/,
@@ -162,6 +132,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "delete-on-failure",
     checker: neverLost,
+    shows: "The handler fails once, and the message is acknowledged all the same.",
     topology: { ...SMALL, flaky: 1 },
     rates: {},
     broken: { setting: "delete in finally", parts: consumer("whatever-happens") },
@@ -170,6 +141,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "no-idempotency",
     checker: neverDoubled,
+    shows: "The same message is received twice. The consumer does not remember the first time.",
     topology: SMALL,
     rates: { duplicate: 0.2, refused: 0.2 },
     faults: /^consumer/,
@@ -179,6 +151,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "batch-failures-ignored",
     checker: neverLost,
+    shows:
+      "The call succeeds, but the queue has refused one of its entries. The program does not look.",
     topology: SMALL,
     rates: { partial: 0.5 },
     faults: /^producer/,
@@ -188,6 +162,7 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "batch-truncated",
     checker: neverLost,
+    shows: "The batch has more than ten entries. Those after the tenth are never sent.",
     topology: { ...SMALL, events: 12, burstMs: 1 },
     rates: {},
     broken: { setting: "the first ten entries", parts: sender({ entriesMax: 10 }) },
@@ -196,6 +171,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "write-then-send",
     checker: neverLost,
+    shows:
+      "The process crashes after it wrote its row and before it sent. After the restart it finds the row and takes the event for sent.",
     topology: SMALL,
     rates: { "crash-before": 0.2 },
     faults: /^producer/,
@@ -208,6 +185,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "dedup-id-volatile",
     checker: neverDoubled,
+    shows:
+      "The answer to a send is lost, so the program sends again, with another deduplication id. The queue takes it for another message.",
     topology: { ...SMALL, fifo: true, maxReceiveCount: 1_000 },
     rates: { "answer-lost": 0.4 },
     faults: /^producer.*queue\.send#/,
@@ -217,6 +196,8 @@ export const MISTAKES: readonly Mistake[] = [
   {
     rule: "body-volatile",
     checker: neverDoubled,
+    shows:
+      "The answer to a send is lost, so the program sends again, with a body that has changed. The queue hashes it and takes it for another message.",
     topology: { ...SMALL, fifo: true, maxReceiveCount: 1_000 },
     rates: { "answer-lost": 0.4 },
     faults: /^producer.*queue\.send#/,
@@ -227,6 +208,8 @@ export const MISTAKES: readonly Mistake[] = [
     fixed: { setting: "an id of the event", parts: sender({}) },
   },
 ];
+
+export const MISTAKES: readonly Mistake[] = [...OWN_MISTAKES, ...DELIVERY_MISTAKES];
 
 /** What a run of a side needs, in addition to its seed. */
 export function optionsOf({ checker, topology, rates }: Mistake, side: MistakeSide) {

@@ -20,6 +20,8 @@ export type PlainDeletes =
   | "after-success"
   | "before-handling"
   | "whatever-happens"
+  /** After success, and without handling them all messages after the first. */
+  | "first-only"
   /** All messages of a receive, if all of them succeeded. */
   | "whole-batch";
 
@@ -40,6 +42,7 @@ class PlainConsumer implements Consumer {
   readonly #ports: ConsumerPorts;
   readonly #pipeline: ConsumerOptions["pipeline"];
   readonly #stopping = new AbortController();
+  #hasHandled = false;
 
   constructor(deletes: PlainDeletes, ports: ConsumerPorts, { pipeline }: ConsumerOptions) {
     this.#deletes = deletes;
@@ -82,11 +85,17 @@ class PlainConsumer implements Consumer {
 
   async #run(delivery: Delivery): Promise<boolean> {
     if (this.#deletes === "before-handling") await this.#remove([delivery]);
+    if (this.#deletes === "first-only" && this.#hasHandled) {
+      await this.#remove([delivery]);
+      return true;
+    }
+    this.#hasHandled = true;
     const done = await this.#handle(delivery).then(
       () => true,
       () => false,
     );
-    const removes = this.#deletes === "after-success" && done;
+    const waits = this.#deletes === "after-success" || this.#deletes === "first-only";
+    const removes = waits && done;
     if (removes || this.#deletes === "whatever-happens") await this.#remove([delivery]);
     return done;
   }

@@ -29,6 +29,8 @@ export interface PlainSending {
   readonly ignoresFailures: boolean;
   /** Events of one batch beyond this number are dropped. */
   readonly entriesMax: number;
+  /** How often each message reaches the queue: 0 if AWS refuses the sender. */
+  readonly copies: number;
 }
 
 /** Sends row by row, retries, and uses ids of the events. */
@@ -37,6 +39,7 @@ export const CAREFUL_SENDING: PlainSending = {
   randomIds: false,
   ignoresFailures: false,
   entriesMax: Number.POSITIVE_INFINITY,
+  copies: 1,
 };
 
 /** How long events are collected into one batch. */
@@ -109,8 +112,9 @@ class PlainProducer implements Producer {
     await clock.sleep(COLLECT_MS);
     const waiting = this.#batch;
     this.#batch = [];
-    const sent = waiting.slice(0, this.#sending.entriesMax);
-    for (const each of waiting.slice(this.#sending.entriesMax)) each.resolve(DONE);
+    const { entriesMax, copies } = this.#sending;
+    const sent = Array.from({ length: copies }, () => waiting.slice(0, entriesMax)).flat();
+    for (const each of copies === 0 ? waiting : waiting.slice(entriesMax)) each.resolve(DONE);
     for (let from = 0; from < sent.length; from += target.limits.entriesMax) {
       await this.#sendEntries(sent.slice(from, from + target.limits.entriesMax));
     }

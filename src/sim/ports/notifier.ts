@@ -50,12 +50,17 @@ export class Notifier {
   }
 
   accept({ name, group: object, change, lateMs }: WorkloadItem): void {
-    const { bucket, scheduler, history, ports } = this.#services;
-    const { sequencer, identity, record } = bucket.change(name, object, change, scheduler.now);
+    const { bucket, scheduler, history, ports, tables } = this.#services;
+    const { now } = scheduler;
+    const removed = change === "removed";
+    const text = tables?.textOf({ name, object }) ?? null;
+    const { sequencer, identity, record } = bucket.change(name, object, change, now, text);
     ports.names.add(identity, name);
-    history.add(NAME, { kind: "timed", name, eventTime: scheduler.now - lateMs });
-    const value = change === "put" ? `${object}@${name}` : `${object} removed`;
+    const eventTime = now - lateMs;
+    history.add(NAME, { kind: "timed", name, eventTime });
+    const value = removed ? `${object} removed` : `${object}@${name}`;
     history.add(NAME, { kind: "object", name, object, sequencer, change, value });
+    tables?.addFile({ name, object, sequencer, value, identity, removed, eventTime });
     this.#unsent += 1;
     if (!this.#dice.roll(`${name} delayed`, this.#delayed)) this.#add({ name, record });
     else {

@@ -46,10 +46,16 @@ export class SimBucket {
   }
 
   /** Changes an object and returns S3's notification of the change. */
-  change(name: string, key: string, change: "put" | "removed", now: number): BucketNotification {
+  change(
+    name: string,
+    key: string,
+    change: "put" | "removed",
+    now: number,
+    text: string | null = null,
+  ): BucketNotification {
     this.#changes += 1;
     const sequencer = (0x1000_0000 + this.#changes).toString(16).toUpperCase(); // B1
-    const value = `${key}@${name}`;
+    const value = text ?? `${key}@${name}`;
     const etag = `${ETAG_MARK}${name}`;
     const versionId = this.#versioned ? `v${this.#changes}` : null;
     if (change === "removed") this.#current.delete(key);
@@ -193,7 +199,7 @@ function identityOf({ name, key, change, now, sequencer, etag, versionId }: Chan
 function bytesOf(value: string): ByteSource {
   const bytes = new TextEncoder().encode(value);
   return {
-    size: SIZE,
+    size: bytes.byteLength,
     async *stream() {
       yield bytes;
     },

@@ -2,6 +2,8 @@
 // rewrites its row on the same page and touches no index.
 //   Y1. Every list of records has an index that ends with the record key, so that a page starts
 //       where the previous one ended, however many rows share a time.
+//   Y2. Records that are not committed are few, whatever the size of the ledger, and a running
+//       pipeline looks for the oldest of them all the time.
 
 export const POSTGRES_LEDGER_TABLES = `
 CREATE TABLE tidegate_ledger_scope (
@@ -33,6 +35,8 @@ CREATE TABLE tidegate_ledger_record (
 CREATE INDEX tidegate_ledger_record_event ON tidegate_ledger_record (scope, event_time, key);
 CREATE INDEX tidegate_ledger_record_commit ON tidegate_ledger_record (scope, changed_at, key)
   WHERE state = 'committed';
+CREATE INDEX tidegate_ledger_record_open ON tidegate_ledger_record (scope, event_time, key)
+  WHERE state <> 'committed';
 CREATE INDEX tidegate_ledger_record_object ON tidegate_ledger_record
   (scope, bucket, object_key, key) WHERE bucket IS NOT NULL;
 CREATE TABLE tidegate_ledger_object (

@@ -54,17 +54,20 @@ function queryOf(range: RecordRange): Query {
   }
   const { at, key } = range.start;
   const column = range.by === "event-time" ? "event_time" : "changed_at";
-  const committed = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  const state = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  const isOpen = range.unsettled === true;
+  const committed = isOpen ? "state <> 'committed' AND" : state;
+  const list = isOpen ? "unsettled" : range.by; // Y2 of ledger-tables.ts
   if (range.downTo !== undefined) {
     return {
-      name: `${range.by}-newest`,
+      name: `${list}-newest`,
       where: `${committed} (${column}, key) < ($3, $4) AND ${column} >= $5`,
       order: `${column} DESC, key DESC`,
       params: [at, key, range.downTo],
     };
   }
   return {
-    name: range.by,
+    name: list,
     where: `${committed} (${column}, key) > ($3, $4) AND ${column} < $5`,
     order: `${column}, key`,
     params: [at, key, range.to],

@@ -21,7 +21,7 @@ export interface PostgresSchema {
 
 export const POSTGRES_LEDGER: PostgresSchema = {
   part: "ledger",
-  version: 5,
+  version: 6,
   tables: POSTGRES_LEDGER_TABLES + POSTGRES_CLOCK_TABLE,
 };
 export const POSTGRES_OUTBOX: PostgresSchema = {

@@ -6,7 +6,10 @@
 //       mostly grow, so their indexes grow at the end.
 //   Y2. A commit must not touch the indexes by event time and by object: no statement sets their
 //       columns unless they change.
-//   Y3. Notes may be long, so rows are stored by number and an index finds them by name. The
+//   Y3. Records that are not committed are few, whatever the size of the ledger, and a running
+//       pipeline looks for the oldest of them all the time. Their index has numbers only: a claim
+//       adds an entry at its end and the commit removes it. A list of them is sorted when read.
+//   Y4. Notes may be long, so rows are stored by number and an index finds them by name. The
 //       columns that a purge reads come before the body.
 
 export const SQLITE_LEDGER_TABLES = `
@@ -40,6 +43,7 @@ CREATE TABLE ledger_record (
 CREATE INDEX ledger_record_event ON ledger_record (scope, event_time, key);
 CREATE INDEX ledger_record_commit ON ledger_record (scope, changed_at, key)
   WHERE state = 'committed';
+CREATE INDEX ledger_record_open ON ledger_record (scope) WHERE state <> 'committed';
 CREATE INDEX ledger_record_object ON ledger_record (scope, bucket, object_key, key)
   WHERE bucket IS NOT NULL;
 CREATE TABLE ledger_key (

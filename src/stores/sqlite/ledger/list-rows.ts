@@ -13,6 +13,8 @@ import { INPUT_COLUMNS, RECORD_COLUMNS } from "./record-rows.ts";
 type Row = RecordColumns & InputColumns & { readonly key: string };
 
 interface Query {
+  /** An index that the planner might not choose. */
+  readonly index?: string;
   readonly where: string;
   readonly order: string;
   readonly params: readonly (string | number)[];
@@ -23,10 +25,10 @@ export function listSqliteRows(
   scopeId: number,
   range: RecordRange,
 ): ListedRecord[] {
-  const { where, order, params } = queryOf(range);
+  const { index, where, order, params } = queryOf(range);
   const rows = db
     .prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record
-      WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`)
+      ${index === undefined ? "" : `INDEXED BY ${index}`} WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`)
     .all(scopeId, ...params, range.limit);
   return rows.map((each) => {
     const row = each as unknown as Row;
@@ -51,15 +53,20 @@ function queryOf(range: RecordRange): Query {
   }
   const { at, key } = range.start;
   const column = range.by === "event-time" ? "event_time" : "changed_at";
-  const committed = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  const state = range.by === "commit-time" ? "state = 'committed' AND" : "";
+  const isOpen = range.unsettled === true;
+  const committed = isOpen ? "state <> 'committed' AND" : state;
+  const index = isOpen ? { index: "ledger_record_open" } : {}; // Y3 of ledger-tables.ts
   if (range.downTo !== undefined) {
     return {
+      ...index,
       where: `${committed} (${column}, key) < (?, ?) AND ${column} >= ?`,
       order: `${column} DESC, key DESC`,
       params: [at, key, range.downTo],
     };
   }
   return {
+    ...index,
     where: `${committed} (${column}, key) > (?, ?) AND ${column} < ?`,
     order: `${column}, key`,
     params: [at, key, range.to],

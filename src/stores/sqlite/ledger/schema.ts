@@ -21,7 +21,7 @@ export interface SqliteSchema {
 
 export const SQLITE_LEDGER: SqliteSchema = {
   part: "ledger",
-  version: 5,
+  version: 6,
   tables: SQLITE_LEDGER_TABLES + SQLITE_CLOCK_TABLE,
 };
 export const SQLITE_OUTBOX: SqliteSchema = {
