@@ -8,6 +8,8 @@
 //   N4. A record that is committed in the replay's generation is not run again: a run that was
 //       killed continues where it was.
 //   N5. Backoffs are short: no one else waits for these records.
+//   N6. An event that is older than what the replay applied to its object is superseded. The ledger
+//       has no commit of it, so the run counts it.
 
 import { type DurationMs, durationMs, minutes, seconds } from "../core/units.ts";
 import {
@@ -96,11 +98,12 @@ export async function runReplay(
   await runner.start();
   try {
     const since = clock.monotonic();
+    const settled = new Set<string>();
     let done = 0;
     let cancelled = false;
     for (const batch of batchesOf(open, batchSize(replayed))) {
       if (signal.aborted || cancelled) break;
-      await runBatch(ports, runner, batch, { pipeline, signal });
+      await runBatch(ports, runner, batch, { pipeline, signal, settled });
       done += batch.length;
       const elapsedMs = clock.monotonic() - since;
       const remainingMs = (elapsedMs / done) * (open.length - done);
@@ -108,7 +111,7 @@ export async function runReplay(
       options.onProgress({ done: counted, of: inputs.length, elapsedMs, remainingMs });
       cancelled = await options.isCancelled();
     }
-    return await outcomeOf(ledger, scope, byKey, { cancelled, total: inputs.length });
+    return await outcomeOf(ledger, scope, byKey, { cancelled, total: inputs.length, settled });
   } finally {
     runner.close();
   }
@@ -164,7 +167,16 @@ async function runBatch(
   { clock }: ReplayPorts,
   runner: BatchRunner,
   batch: readonly ReplayInput[],
-  { pipeline, signal }: { readonly pipeline: Pipeline; readonly signal: AbortSignal },
+  {
+    pipeline,
+    signal,
+    settled,
+  }: {
+    readonly pipeline: Pipeline;
+    readonly signal: AbortSignal;
+    /** Gets the ids of the messages that are done. */
+    readonly settled: Set<string>;
+  },
 ): Promise<void> {
   const workMs = durationMs(Math.max(pipeline.timeoutMs * 2, WORK_MS_MIN));
   const time = { workMs, totalMs: durationMs(workMs + SETTLE_MS) };
@@ -172,6 +184,9 @@ async function runBatch(
   while (open.length > 0 && !signal.aborted) {
     const results = await runner.run(open, time);
     const failed = results.filter(({ settlement }) => settlement.kind !== "delete");
+    for (const { delivery, settlement } of results) {
+      if (settlement.kind === "delete") settled.add(delivery.messageId);
+    }
     if (failed.length === 0) return;
     const delays = failed.map(({ settlement }) =>
       settlement.kind === "return" ? settlement.delayMs : BACKOFF_CAP_MS,
@@ -226,13 +241,23 @@ async function outcomeOf(
   ledger: Ledger,
   scope: LedgerScope,
   byKey: ReadonlyMap<RecordKey, ReplayInput>,
-  { cancelled, total }: { readonly cancelled: boolean; readonly total: number },
+  {
+    cancelled,
+    total,
+    settled,
+  }: {
+    readonly cancelled: boolean;
+    readonly total: number;
+    readonly settled: ReadonlySet<string>;
+  },
 ): Promise<ReplayOutcome> {
   let [committed, superseded, failed] = [0, 0, 0];
   const failures: { uri: string; reason: string }[] = [];
+  const ended = new Set<RecordKey>();
   for await (const { key, record } of recordsOfReplay(ledger, scope)) {
     const input = byKey.get(key);
     if (input === undefined) continue;
+    if (record.kind === "committed" || record.kind === "parked") ended.add(key);
     if (record.kind === "committed") {
       if (record.superseded) superseded += 1;
       else committed += 1;
@@ -242,6 +267,9 @@ async function outcomeOf(
     if (failures.length < FAILURES_SHOWN) {
       failures.push({ uri: replayedObject(input), reason: record.failure.message });
     }
+  }
+  for (const [key, input] of byKey) {
+    if (!ended.has(key) && settled.has(deliveryOf(input, 1).messageId)) superseded += 1; // N6
   }
   const isDone = committed + superseded + failed >= total;
   const how = isDone ? (failed > 0 ? "failed" : "complete") : cancelled ? "cancelled" : "stopped";

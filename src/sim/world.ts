@@ -145,7 +145,8 @@ class RunningWorld implements World {
       ...common,
       pipeline: () => this.#pipelineOfNoProcess(),
     });
-    this.#tables = services.tables && new TablesLife(services, services.tables, options);
+    this.#tables =
+      services.tables && new TablesLife(services, services.tables, { seed, topology, lateMsOf });
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
     this.hosts = {
       consumers: named("consumer", topology.consumers).map(

@@ -5,6 +5,7 @@
 
 import { plant } from "./planted-bug.ts";
 import { PLANTED_BUGS } from "./planted-bugs.ts";
+import { TABLE_BUGS } from "./table-bugs.ts";
 
 export interface HuntResult {
   /** Whether the file with the mistake was loaded. */
@@ -18,7 +19,7 @@ export interface HuntResult {
 }
 
 const [name = "", ...seedTexts] = process.argv.slice(2);
-const bug = PLANTED_BUGS.find((each) => each.name === name);
+const bug = [...PLANTED_BUGS, ...TABLE_BUGS].find((each) => each.name === name);
 if (bug === undefined && name !== "none") throw new Error(`unknown planted bug "${name}"`);
 
 function* seedsOf(texts: readonly string[]): Generator<number> {
@@ -31,10 +32,13 @@ function* seedsOf(texts: readonly string[]): Generator<number> {
 async function hunt(): Promise<HuntResult> {
   const planting = bug === undefined ? { planted: () => false } : plant(bug);
   const { runSeed } = await import("../../src/sim/run-seed.ts");
+  const { drawSwarm } = await import("../../src/sim/swarm.ts");
   const drain = () => new Promise<void>((resolve) => setImmediate(resolve));
   const catches: HuntResult["catches"][number][] = [];
   let ran = 0;
   for (const seed of seedsOf(seedTexts)) {
+    const hasTables = drawSwarm(seed).topology.tables !== undefined;
+    if (bug?.world === "tables" && !hasTables) continue;
     const { violations } = await runSeed(seed, { drain });
     ran += 1;
     if (violations.length === 0) continue;

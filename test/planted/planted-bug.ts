@@ -19,6 +19,8 @@ export interface PlantedBug {
   readonly replace: string;
   /** The checker that must report it; others may too. */
   readonly checker: string;
+  /** Only worlds of this kind can show it. Default: all. */
+  readonly world?: "tables";
 }
 
 export const ROOT = new URL("../../", import.meta.url);

@@ -3,6 +3,7 @@ import { CHECKERS } from "../../src/sim/checkers/all-checkers.ts";
 import { catchBug, hunt, searchFor } from "./catch-bug.ts";
 import { occurrencesOf } from "./planted-bug.ts";
 import { PLANTED_BUGS } from "./planted-bugs.ts";
+import { TABLE_BUGS } from "./table-bugs.ts";
 
 /**
  * By default a few bugs are caught, with `classic` the twelve classic mistakes, with `all` every
@@ -31,15 +32,16 @@ const THE_TWELVE = [
 const A_FEW = ["dead-letter-move-in-two-steps", "group-not-halted", "retry-without-cap"];
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = { few: A_FEW, classic: THE_TWELVE };
-const CAUGHT = PLANTED_BUGS.filter(({ name }) => CHOICES[size]?.includes(name) ?? true);
+const ALL_BUGS = [...PLANTED_BUGS, ...TABLE_BUGS];
+const CAUGHT = ALL_BUGS.filter(({ name }) => CHOICES[size]?.includes(name) ?? true);
 
 test("the twelve classic mistakes are among the planted bugs", () => {
-  const names = PLANTED_BUGS.map(({ name }) => name);
+  const names = ALL_BUGS.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(THE_TWELVE));
   expect(new Set(names).size).toBe(names.length);
 });
 
-test.each(PLANTED_BUGS)("the text that $name replaces occurs exactly once in its file", (bug) => {
+test.each(ALL_BUGS)("the text that $name replaces occurs exactly once in its file", (bug) => {
   expect(occurrencesOf(bug)).toBe(1);
   expect(bug.replace).not.toBe(bug.find);
   expect(CHECKERS.map(({ name }) => name)).toContain(bug.checker);

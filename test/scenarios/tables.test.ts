@@ -55,3 +55,16 @@ test("a ledger that is down while quarantined rows are read is not counted again
   expect(redrives.length).toBeGreaterThan(0);
   expect(report.violations).toEqual([]);
 });
+
+test("a replay ends if late files make some of its events older than what it applied", async () => {
+  const tables = { ...TABLES, large: 0, replays: 2 };
+  const report = await runSeed(3, {
+    drain,
+    hours: 0.25,
+    topology: { ...SMALL, tables, lateEvents: 0.5, late: "process" },
+    mix: NO_FAULTS,
+  });
+  const ended = report.events.filter(({ kind }) => kind === "replay-ended");
+  expect(ended).toHaveLength(2);
+  expect(report.violations).toEqual([]);
+});

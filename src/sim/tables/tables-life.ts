@@ -1,12 +1,15 @@
 // Tables life: what happens to the tables of a world, beside the records that fill them: redrives
-// of quarantined rows, the repair of the schema, sweeps, and the looks of the checkers.
+// of quarantined rows, replays, the repair of the schema, sweeps, and the looks of the checkers.
 //   L1. After everything has drained, the tables are looked at. Then the schema is repaired, and
-//       everything in quarantine is redriven, until nothing is left.
+//       everything in quarantine is redriven, until nothing is left. Replays that waited for it are
+//       promoted or dropped, and the last ones end.
 
 import { hashText } from "../faults/named-random.ts";
 import { START_AT, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
+import type { HandlerTools } from "../world-parts.ts";
 import { QuarantineRedriver } from "./quarantine-redriver.ts";
+import { Replayer } from "./replayer.ts";
 import type { SimTables } from "./sim-tables.ts";
 import { sweepStages } from "./stage-sweeper.ts";
 
@@ -15,17 +18,26 @@ export class TablesLife {
   readonly #tables: SimTables;
   readonly #topology: Topology;
   readonly #redriver: QuarantineRedriver;
+  readonly #replayers: readonly Replayer[];
   #looked = false;
 
   constructor(
     services: WorldServices,
     tables: SimTables,
-    { topology }: { readonly topology: Topology },
+    options: {
+      readonly seed: number;
+      readonly topology: Topology;
+      readonly lateMsOf: HandlerTools["lateMsOf"];
+    },
   ) {
+    const { topology } = options;
     this.#services = services;
     this.#tables = tables;
     this.#topology = topology;
     this.#redriver = new QuarantineRedriver(services, topology);
+    this.#replayers = Array.from({ length: tables.topology.replays }, (_, at) => {
+      return new Replayer(services, tables, { ...options, nth: at + 1 });
+    });
   }
 
   start(faultyMs: number): void {
@@ -33,6 +45,9 @@ export class TablesLife {
     sweepStages(this.#services, this.#tables, this.#topology);
     for (let nth = 1; nth <= redrives; nth += 1) {
       this.#at((faultyMs * nth) / (redrives + 1), () => this.#redriver.redrive());
+    }
+    for (const replayer of this.#replayers) {
+      this.#at(faultyMs * replayer.startsAt, () => replayer.start());
     }
     if (repairAt < 1) {
       this.#at(faultyMs * repairAt, () => {
@@ -53,9 +68,12 @@ export class TablesLife {
       await this.#look("drained");
       this.#tables.repaired = true;
     }
-    if ((await this.#tables.quarantined(this.#services.ledger)).length === 0) return true;
-    this.#redriver.redrive();
-    return false;
+    if ((await this.#tables.quarantined(this.#services.ledger)).length > 0) {
+      this.#redriver.redrive();
+      return false;
+    }
+    for (const replayer of this.#replayers) replayer.release();
+    return this.#replayers.every(({ done }) => done);
   }
 
   end(): Promise<void> {
