@@ -5,6 +5,14 @@
 //   C3. A method that is null does not exist behind this source, for example topics on AWS.
 
 import type {
+  PipelineStateView,
+  PromotionView,
+  ReplayDiffView,
+  ReplayPageView,
+  ReplayView,
+  RetryView,
+} from "./console-control-views.ts";
+import type {
   ConsoleJobItem,
   DeadLetterChoice,
   DropOrder,
@@ -59,6 +67,8 @@ export interface FlowFacts {
   readonly completeUpTo: number | null;
   /** What holds `completeUpTo` back, in one clause. */
   readonly heldBy: string | null;
+  /** An operator's order to receive nothing. */
+  readonly paused: PipelineStateView["paused"];
   /** Sentences about sources that did not answer. */
   readonly failures: readonly string[];
 }
@@ -88,6 +98,8 @@ export interface RecordSearch extends PageRequest {
   readonly search: string | null;
   readonly outcome: OutcomeWord | null;
   readonly since: number | null;
+  /** Exclusive. */
+  readonly until: number | null;
   /** `s3://bucket/prefix` */
   readonly prefix: string | null;
 }
@@ -114,6 +126,11 @@ export interface ConsoleReads {
   time(scope: LedgerScope): Promise<TimeView>;
   runs(scope: LedgerScope, page: PageRequest): Promise<RunPageView>;
   setupCheck(scope: LedgerScope | null): Promise<SetupCheck>;
+  pipelineState(scope: LedgerScope): Promise<PipelineStateView>;
+  replays(scope: LedgerScope, page: PageRequest): Promise<ReplayPageView>;
+  replay(scope: LedgerScope, run: string): Promise<ReplayView | null>;
+  /** Null without such a replay. */
+  replayDiff(scope: LedgerScope, run: string): Promise<ReplayDiffView | null>;
 }
 
 /** Queues, topics and buckets; null where the source has none (C3). */
@@ -150,6 +167,16 @@ export interface ConsoleActions {
   edit(scope: LedgerScope, order: EditOrder): Promise<EditedView | null>;
 }
 
+/** Orders that need the ledger only. */
+export interface ConsoleControls {
+  pause(scope: LedgerScope, reason: string): Promise<PipelineStateView>;
+  resume(scope: LedgerScope): Promise<PipelineStateView>;
+  /** Null if the ledger has no such record. */
+  retry(scope: LedgerScope, key: string): Promise<RetryView | null>;
+  promote(scope: LedgerScope, run: string): Promise<PromotionView>;
+  dropReplay(scope: LedgerScope, run: string): Promise<void>;
+}
+
 export interface ConsoleSource {
   readonly embedded: boolean;
   readonly version: string;
@@ -159,6 +186,8 @@ export interface ConsoleSource {
   readonly readOnly: boolean;
   /** Null without a ledger to act on. */
   readonly actions: ConsoleActions | null;
+  /** Null without a ledger that may be written. */
+  readonly controls: ConsoleControls | null;
   close(): Promise<void>;
 }
 

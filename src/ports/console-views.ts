@@ -1,6 +1,8 @@
 // Console views: the console's answers about the session, the flow and the embedded cloud.
 // docs/reference/console-api.openapi.json describes each field; tests compare answers with it.
 
+import type { PauseView } from "./console-control-views.ts";
+
 export interface SessionView {
   readonly version: string;
   /** Whether actions are refused; start with --allow-actions to allow them. */
@@ -88,6 +90,8 @@ export interface Flow {
   readonly nodes: readonly FlowNode[];
   readonly hops: readonly FlowHop[];
   readonly problems: readonly FlowProblem[];
+  /** An operator's order to receive nothing; null while the pipeline may receive. */
+  readonly paused: PauseView | null;
 }
 
 /** Aligned columns: values[i] belongs to times[i]. */

@@ -14,6 +14,7 @@ import {
 } from "../support/console-browser.ts";
 import { FakeConsoleState } from "../support/console-fake-api.ts";
 import { type ConsolePageServer, startConsolePage } from "../support/console-page-server.ts";
+import { sampleOf } from "../support/full-size.ts";
 import { requirePart } from "../support/requires.ts";
 
 const { chromium } = requirePart("chromium");
@@ -51,6 +52,13 @@ const VIEWS = [
   { link: "#/buckets", data: "observations/", api: /^\/buckets$/, empty: "No buckets" },
   { link: "#/buckets/stations", data: "0b1c", api: /\/objects$/, empty: "Nothing here" },
   { link: "#/time", data: "holds the watermark", api: /^\/time$/, empty: "No windows yet" },
+  { link: "#/replays", data: "5e9a1c00", api: /^\/replays$/, empty: "No replays" },
+  {
+    link: "#/replays/5e9a1c00-0000-7000-8000-000000000001",
+    data: "temperature 14",
+    api: /^\/replays\/[^/]+$/,
+    empty: null,
+  },
   { link: "#/runs", data: "run-0192", api: /^\/runs$/, empty: "No runs" },
   { link: "#/setup", data: "TGD004", api: /^\/setup-check$/, empty: "No findings" },
 ] as const;
@@ -110,7 +118,7 @@ test("the page with all its parts is at most 150 KB gzipped, and loads nothing f
   expect(html).not.toMatch(/<script>|<style|style=/);
 });
 
-test.each(VIEWS)(
+test.each(sampleOf(3, VIEWS))(
   "$link shows hostile texts as text, fits 400 and 1600 pixels, and axe finds nothing",
   async ({ link, data }) => {
     await page.emulateMedia({ colorScheme: "light" });
@@ -128,15 +136,18 @@ test.each(VIEWS)(
   },
 );
 
-test.each(VIEWS)("$link says what is wrong when the API refuses it", async ({ link, api }) => {
-  server.state.refused = { path: api, status: 403 };
-  await open(link);
-  await page.getByRole("status").filter({ hasText: "--allow-actions" }).first().waitFor();
-  expect(await page.evaluate("window.hacked")).toBeUndefined();
-  server.state.refused = null;
-  await page.getByRole("button", { name: "Try again" }).first().click();
-  await page.getByRole("button", { name: "Try again" }).first().waitFor({ state: "detached" });
-});
+test.each(sampleOf(3, VIEWS))(
+  "$link says what is wrong when the API refuses it",
+  async ({ link, api }) => {
+    server.state.refused = { path: api, status: 403 };
+    await open(link);
+    await page.getByRole("status").filter({ hasText: "--allow-actions" }).first().waitFor();
+    expect(await page.evaluate("window.hacked")).toBeUndefined();
+    server.state.refused = null;
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await page.getByRole("button", { name: "Try again" }).first().waitFor({ state: "detached" });
+  },
+);
 
 test("without data, each view says what to do", async () => {
   server.state.empty = true;
@@ -298,6 +309,54 @@ test("held records are released as a job", async () => {
   expect(bodyTo("/late/release")).toEqual({ dryRun: false });
 });
 
+test("a pipeline is paused with a reason, says so, and is resumed", async () => {
+  await open("#/flow");
+  await press("Pause…");
+  await page.getByLabel("Reason, for other operators").fill("sink migration");
+  await press("Pause");
+  await page.getByText("paused", { exact: true }).waitFor();
+  expect(bodyTo("/pipeline/pause")).toEqual({ reason: "sink migration" });
+  await press("Resume…");
+  await sees("It was paused for: sink migration.");
+  await press("Resume");
+  await page.getByRole("button", { name: "Pause…" }).waitFor();
+  server.state.refused = { path: /^\/pipeline\//, status: 409 };
+  await press("Pause…");
+  await press("Pause");
+  await page.getByRole("dialog").getByText("--allow-actions").waitFor();
+});
+
+test("a record that waits is retried from its page, and a refusal is shown there", async () => {
+  await open("#/records/k1%3Awaits");
+  server.state.refused = { path: /\/retry$/, status: 409 };
+  await press("Retry now");
+  await page.getByRole("status").filter({ hasText: "--allow-actions" }).waitFor();
+  server.state.refused = null;
+  await press("Retry now");
+  await sees("Its message is visible in stations-events again");
+});
+
+test("a replay is promoted after a confirmation, and dropped", async () => {
+  await open("#/replays");
+  await page.getByRole("link", { name: /^5e9a1c00/ }).click();
+  await press("Promote…");
+  await press("Promote");
+  await sees("Promoted already");
+  const run = "5e9a1c00-0000-7000-8000-000000000001";
+  expect(bodyTo(`/replays/${run}/promote`)).toEqual({ confirm: run });
+  await press("Drop…");
+  await press("Drop");
+  await sees("No replays");
+});
+
+test("records are listed from one event time to another, in a link of its own", async () => {
+  await open("#/records?since=1700000000000");
+  expect(await page.getByLabel("Event time from").inputValue()).toBe("2023-11-14T22:13:20");
+  await page.getByLabel("and before").fill("2023-11-15T00:00:00");
+  await press("Search");
+  await page.waitForURL(/since=1700000000000&until=1700006400000/);
+});
+
 test("a read-only console disables every action and says why", async () => {
   server.state.readOnly = true;
   const actions = [
@@ -306,6 +365,9 @@ test("a read-only console disables every action and says why", async () => {
     ["#/queues/stations-events", ["Send…", "Purge…"]],
     ["#/buckets/stations", ["Choose files…"]],
     ["#/time", ["Release…"]],
+    ["#/flow", ["Pause…"]],
+    ["#/records/k1%3Awaits", ["Retry now"]],
+    ["#/replays/5e9a1c00-0000-7000-8000-000000000001", ["Promote…", "Drop…"]],
   ] as const;
   for (const [link, names] of actions) {
     await open(link);

@@ -18,6 +18,8 @@ import {
   OBJECT_KEY,
   PROBLEM,
   queuedMessage,
+  REPLAY,
+  REPLAY_DIFF,
   RUN,
   recordDetail,
   recordSummary,
@@ -62,8 +64,11 @@ export class FakeConsoleState {
   records = [
     recordSummary("k1:good", `s3://stations/${OBJECT_KEY}`, "committed"),
     recordSummary("k1:dead", `s3://stations/${HOSTILE_KEY}`, "dead-lettered"),
+    recordSummary("k1:waits", "s3://stations/observations/waits.csv", "retrying"),
   ];
   moveTasks: object[] = [];
+  paused: object | null = null;
+  replay: Json | null = REPLAY;
   jobs: Json[] = [];
   calls: FakeCall[] = [];
 }
@@ -125,14 +130,23 @@ const ROUTES: readonly FakeRoute[] = [
     now: T0,
     traceUrl: "http://127.0.0.1:9/trace/{traceId}",
   })),
-  route("GET", /^\/flow$/, "Flow", ({ empty, backlog, problems }) => ({
+  route("GET", /^\/flow$/, "Flow", ({ empty, backlog, problems, paused }) => ({
     at: T0,
     pipeline: empty ? null : "stations",
     generation: 0,
     nodes: empty ? [] : flowNodes(backlog),
     hops: empty ? [] : FLOW_HOPS,
     problems: empty ? [] : problems,
+    paused,
   })),
+  route("POST", /^\/pipeline\/pause$/, "PipelineState", (state, { body }) => {
+    state.paused = { since: T0, by: HOSTILE, reason: String((body as Json).reason ?? "") };
+    return { pipeline: "stations", generation: 0, paused: state.paused, processes: [] };
+  }),
+  route("POST", /^\/pipeline\/resume$/, "PipelineState", (state) => {
+    state.paused = null;
+    return { pipeline: "stations", generation: 0, paused: null, processes: [] };
+  }),
   route("GET", /^\/flow\/history$/, "FlowHistory", ({ empty }) =>
     empty ? { stepMs: 30_000, times: [], series: [] } : flowHistory(),
   ),
@@ -204,6 +218,11 @@ const ROUTES: readonly FakeRoute[] = [
     const summary = state.records.find((each) => each.key === key);
     return summary === undefined ? null : recordDetail(summary);
   }),
+  route("POST", /^\/records\/([^/]+)\/retry$/, "RetryResult", () => ({
+    outcome: "retried",
+    queue: "stations-events",
+    message: "its message is visible in stations-events again",
+  })),
   route("GET", /^\/dead-letters$/, "DeadLetterGroups", ({ empty, deadLetters }) => ({
     at: T0,
     groups: empty || deadLetters === 0 ? [] : [deadLetterGroup(deadLetters)],
@@ -234,6 +253,20 @@ const ROUTES: readonly FakeRoute[] = [
     startJob(state, "release", body as Json),
   ),
   route("GET", /^\/runs$/, "RunList", ({ empty }) => ({ runs: empty ? [] : [RUN], next: null })),
+  route("GET", /^\/replays$/, "ReplayList", ({ empty, replay }) => ({
+    replays: empty || replay === null ? [] : [replay],
+    next: null,
+  })),
+  route("GET", /^\/replays\/([^/]+)$/, "Replay", ({ replay }) => replay),
+  route("GET", /^\/replays\/([^/]+)\/diff$/, "ReplayDiff", () => REPLAY_DIFF),
+  route("POST", /^\/replays\/([^/]+)\/promote$/, "Promotion", (state) => {
+    state.replay = { ...REPLAY, state: "promoted" };
+    return { appliedObjects: 23, keptObjects: 1 };
+  }),
+  route("POST", /^\/replays\/([^/]+)\/drop$/, "Done", (state) => {
+    state.replay = null;
+    return { done: true };
+  }),
   route("GET", /^\/setup-check$/, "SetupCheck", ({ empty }) => ({
     at: T0,
     findings: empty ? [] : FINDINGS,

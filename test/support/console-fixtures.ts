@@ -140,6 +140,50 @@ export const RUN = {
   counts: { committed: 1_150 },
 };
 
+export const REPLAY = {
+  run: "5e9a1c00-0000-7000-8000-000000000001",
+  generation: 1,
+  state: "ready",
+  into: "shadow",
+  from: T0 - 5 * HOUR,
+  to: T0,
+  prefix: null,
+  inputs: 24,
+  missing: 1,
+  createdAt: T0 - HOUR,
+  codeDigest: "c0de56",
+  outcome: {
+    committed: 23,
+    superseded: 0,
+    failed: 1,
+    failures: [{ uri: `s3://stations/${HOSTILE_KEY}`, reason: HOSTILE }],
+  },
+  tables: [{ table: "observations", shadow: "observations__5e9a1c00" }],
+};
+
+export const REPLAY_DIFF = {
+  run: REPLAY.run,
+  hidden: false,
+  tables: [
+    {
+      table: "observations",
+      added: 2,
+      removed: 0,
+      changed: 31,
+      keptObjects: 1,
+      samples: [
+        {
+          kind: "changed",
+          key: { station: HOSTILE },
+          live: { temperature: "14" },
+          replayed: { temperature: "7" },
+        },
+        { kind: "added", key: { station: "BER01" }, live: null, replayed: { temperature: null } },
+      ],
+    },
+  ],
+};
+
 export function deadLetter(key: string, name: string) {
   return {
     key,

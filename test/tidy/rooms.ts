@@ -110,6 +110,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "node:crypto",
       "node:http",
       "node:https",
+      "node:os",
       "node:v8",
       "node:fs",
       "node:path",

@@ -2,7 +2,6 @@
 //   R1. The exit code is 0 if at least one record is retried, visible, or on its way by itself, and
 //       1 if there is nothing to retry.
 
-import type { EpochMs } from "../../core/units.ts";
 import { SETTINGS } from "../../run/config.ts";
 import type { RetryOutcome } from "../../run/control/retry-record.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../command.ts";
@@ -38,13 +37,14 @@ export const retry = command({
     json: toggle("Print JSON lines."),
   },
   async run({ argument: what = "", flags, out }) {
-    const [{ retryAll }, { systemPorts }] = await Promise.all([
+    const [{ retryAll }, { retryText }, { systemPorts }] = await Promise.all([
       import("../reports/retry-session.ts"),
+      import("../../run/control/retry-record.ts"),
       import("../../platform/index.ts"),
     ]);
     const results = await retryAll(what, flags);
     for (const { name, outcome } of results) {
-      const line = `${name}: ${describe(outcome, name, systemPorts.clock.now())}`;
+      const line = `${name}: ${retryText(outcome, name, systemPorts.clock.now())}`;
       out.line(flags.json ? JSON.stringify({ name, outcome: outcome.kind }) : line);
     }
     if (results.length === 0) out.note(`The ledger has no event of ${what}.`);
@@ -52,29 +52,3 @@ export const retry = command({
     return isGoing ? EXIT_OK : EXIT_FAILED; // R1
   },
 });
-
-function describe(outcome: RetryOutcome, name: string, now: EpochMs): string {
-  switch (outcome.kind) {
-    case "retried":
-      return `its message is visible in ${outcome.queue} again; a running pipeline tries it now`;
-    case "visible":
-      return `its message is visible in ${outcome.queue} already; is the pipeline running?`;
-    case "waits":
-      return (
-        "the ledger does not delay it, and the next delivery is processed. SQS shows a message " +
-        "only to the holder of its receipt, so the wait ends when its visibility timeout does"
-      );
-    case "missing":
-      return "no queue has its message any more; send the event, or upload the object, again";
-    case "in-progress": {
-      const seconds = Math.max(0, Math.ceil((outcome.until - now) / 1_000));
-      return `in progress at ${outcome.owner}, whose lease lasts ${seconds} s more; nothing was changed`;
-    }
-    case "committed":
-      return "committed; nothing to do";
-    case "dead-lettered":
-      return `dead-lettered; use: tidegate dlq redrive --key ${name}`;
-    case "held":
-      return `held as too late; use: tidegate late release --key ${name}`;
-  }
-}

@@ -213,6 +213,7 @@ const STATUS_BY_CODE: Readonly<Record<string, number>> = {
   TG_CONFIG_INVALID: 400,
   TG_LISTING_OFF: 501,
   TG_QUEUE_REFUSED: 409,
+  TG_REPLAY_REFUSED: 409,
 };
 
 function failureReply(error: unknown, onError: (error: unknown) => void): HttpReply {

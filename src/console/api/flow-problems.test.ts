@@ -25,6 +25,7 @@ const FACTS: FlowFacts = {
   watermark: null,
   completeUpTo: null,
   heldBy: null,
+  paused: null,
   failures: [],
 };
 const CALM = { arrived: 1, received: 1, applied: 1, retries: 0, deadLetters: 0 };

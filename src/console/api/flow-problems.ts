@@ -21,6 +21,7 @@ type NodeId = FlowNode["id"];
 export function problemsOf(facts: FlowFacts, rates: FlowRates): FlowProblem[] {
   const problems = [
     ...sourceProblems(facts),
+    ...pauseProblems(facts),
     ...consumerProblems(facts, rates),
     ...deadLetterProblems(facts, rates),
     ...queueProblems(facts),
@@ -49,6 +50,25 @@ function sourceProblems({ failures }: FlowFacts): FlowProblem[] {
     view: "flow",
     query: "",
   }));
+}
+
+function pauseProblems({ paused }: FlowFacts): FlowProblem[] {
+  if (paused === null) return [];
+  const since = formatInstant(epochMs(paused.since));
+  const by = paused.by === "" ? "" : ` by ${paused.by}`;
+  const reason = paused.reason === "" ? "" : `: ${paused.reason}`;
+  return [
+    {
+      id: "paused",
+      severity: "warning",
+      node: "pipeline",
+      title: "the pipeline is paused and receives nothing",
+      detail: `Paused since ${since}${by}${reason}`,
+      fix: "Resume it here, or with tidegate pipeline resume, when the reason is gone.",
+      view: "flow",
+      query: "",
+    },
+  ];
 }
 
 function consumerProblems({ consumer, queue }: FlowFacts, rates: FlowRates): FlowProblem[] {

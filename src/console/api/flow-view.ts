@@ -40,6 +40,7 @@ export function flowView(
     nodes,
     hops: hopsOf(nodes, rates),
     problems,
+    paused: facts.paused,
   };
 }
 

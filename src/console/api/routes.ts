@@ -15,6 +15,7 @@ import {
   textIn,
 } from "./console-call.ts";
 import { refuseRequest } from "./console-reply.ts";
+import { CONTROL_ROUTES } from "./control-routes.ts";
 
 const OUTCOME_WORDS: readonly OutcomeWord[] = [
   "committed",
@@ -49,6 +50,7 @@ async function recordsOf(call: ConsoleCall): Promise<object> {
     search: textIn(call, "search"),
     outcome,
     since: numberIn(call, "since"),
+    until: numberIn(call, "until"),
     prefix: textIn(call, "prefix"),
   });
 }
@@ -120,5 +122,24 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   get("jobs/{job}", async ({ jobs, names: [id = ""] }) =>
     foundIn(jobs.find(id), `the job "${id}"`),
   ),
+  get("pipeline", async (call) => call.source.reads.pipelineState(await knownScope(call))),
+  get("replays", async (call) => {
+    const scope = await scopeIn(call);
+    if (scope === null) return { replays: [], next: null };
+    return call.source.reads.replays(scope, pageIn(call));
+  }),
+  get("replays/{run}", async (call) => {
+    const [run = ""] = call.names;
+    return foundIn(
+      await call.source.reads.replay(await knownScope(call), run),
+      `the replay "${run}"`,
+    );
+  }),
+  get("replays/{run}/diff", async (call) => {
+    const [run = ""] = call.names;
+    const diff = await call.source.reads.replayDiff(await knownScope(call), run);
+    return foundIn(diff, `the replay "${run}"`);
+  }),
   ...ACTION_ROUTES,
+  ...CONTROL_ROUTES,
 ];

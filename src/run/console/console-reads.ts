@@ -1,11 +1,13 @@
 // Console reads: what the console shows of a ledger, joined with what it knows of the queues.
-//   C1. Quick reads use the ledger as it is. Long ones are refreshed in the background, by a gentle
-//       ledger, and only while somebody looks.
-//   C2. The flow waits FLOW_WAIT_MS for them; later they are in the next answer, a second later.
+//   C1. The ledger is read in another thread (ledger-thread.ts). This thread, which may run the
+//       pipeline, only looks at queues and counters.
+//   C2. The flow waits FLOW_WAIT_MS for the ledger; what comes later is in the next answer, a
+//       second later.
 
 import { reasonOf } from "../../core/errors.ts";
 import { durationMs } from "../../core/units.ts";
 import { type Completeness, readStoredCompleteness } from "../../ingest/late/complete-up-to.ts";
+import { findPause } from "../../ingest/running/pause.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { TimeView } from "../../ports/console-record-views.ts";
@@ -19,17 +21,14 @@ import type {
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { RunningPipeline } from "../run-pipeline.ts";
-import { createDeadLetterIndex, type DeadLetterIndex } from "./dead-letter-index.ts";
-import { readGroups, readItems } from "./dead-letter-reads.ts";
-import { createGentleLedger } from "./gentle-ledger.ts";
-import { readRecord, readRecords, runView } from "./record-reads.ts";
+import type { LedgerReads, ParkedCount, PlainReads } from "./ledger-reads.ts";
 import { createRefresher, type Refresher } from "./refresher.ts";
 import { readSetupCheck, type SetupOptions } from "./setup-reads.ts";
-import { holderClause, readTime } from "./time-reads.ts";
+import { holderClause } from "./time-reads.ts";
 
 export interface ConsoleReadParts {
   /** Null without a ledger, as in a cloud without a pipeline. */
-  readonly ledger: Ledger | null;
+  readonly ledger: LedgerReads | null;
   readonly pipeline: Pipeline | null;
   /** The pipeline in this process; null if it runs elsewhere. */
   readonly running: RunningPipeline | null;
@@ -47,59 +46,72 @@ export interface ConsoleReadParts {
 
 const FLOW_WAIT_MS = durationMs(250);
 const SETUP_MS = 30_000;
-const TIME_MS = 2_000;
 const COMPLETE_MS = 1_000;
-/** Queued messages are decoded by the thread that runs handlers, without rests. */
-const LOOK_SHARE = 0.02;
+/** Queued messages are decoded by the thread that runs handlers. */
+const LOOK_SHARE = 0.01;
 
 interface ScopeReads {
-  readonly index: DeadLetterIndex;
+  readonly ledger: LedgerReads;
   readonly completeness: Refresher<Completeness>;
-  readonly time: Refresher<TimeView>;
+  /** Whether completeness includes the queued messages. */
+  readonly looked: boolean;
+  /** The latest count of dead letters. */
+  parked: ParkedCount | null;
+  /** As of the latest look. */
+  paused: FlowFacts["paused"];
 }
 
 export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
   const { clock } = systemPorts;
+  const { ledger } = parts;
   const byScope = new Map<string, ScopeReads>();
   const setup = createRefresher(clock, () => readSetupCheck(parts.setup, clock.now()), SETUP_MS);
 
-  function readsOf(ledger: Ledger, scope: LedgerScope): ScopeReads {
+  function readsOf(scope: LedgerScope): ScopeReads | null {
+    if (ledger === null) return null;
     const id = JSON.stringify([scope.pipeline, scope.generation]);
-    const reads = byScope.get(id) ?? createScopeReads(parts, ledger, scope);
-    byScope.set(id, reads);
-    return reads;
+    const existing = byScope.get(id) ?? createScopeReads(parts, ledger, scope);
+    byScope.set(id, existing);
+    return existing;
   }
 
   return {
     pipelines: () => parts.pipelines(),
-    flow: (scope, looked) => readFlow(parts, scope, looked, readsOf),
+    flow: (scope, looked) => readFlow(parts, scope, looked, scope && readsOf(scope)),
     async records(scope, search) {
-      const { ledger } = parts;
       if (ledger === null) return { records: [], next: null, complete: true, looked: 0 };
-      return readRecords({ ledger, bucket: parts.names.bucket }, scope, search);
+      return ledger.records(scope, search, parts.names.bucket);
     },
     async record(scope, key) {
-      return parts.ledger === null ? null : readRecord(parts.ledger, scope, key, clock.now());
+      return ledger === null ? null : ledger.record(scope, key);
     },
     async deadLetterGroups(scope, page) {
-      const { ledger } = parts;
-      if (ledger !== null) return readGroups(ledger, scope, readsOf(ledger, scope).index, page);
+      if (ledger !== null) return ledger.deadLetterGroups(scope, page);
       return { at: clock.now(), groups: [], total: 0, more: false, next: null };
     },
     async deadLetters(scope, group, page) {
-      const { ledger } = parts;
-      if (ledger === null) return null;
-      return readItems(ledger, scope, readsOf(ledger, scope).index, group, page);
+      return ledger === null ? null : ledger.deadLetters(scope, group, page);
     },
     async time(scope) {
-      const { ledger } = parts;
-      const view = ledger === null ? null : await readsOf(ledger, scope).time.value();
+      const reads = readsOf(scope);
+      const view = reads === null ? null : await timeOf(reads, scope);
       return view ?? emptyTime(scope, clock.now());
     },
-    async runs(scope, { cursor, limit }) {
-      if (parts.ledger === null) return { runs: [], next: null };
-      const { runs, next } = await parts.ledger.listRuns(scope, { after: cursor, limit });
-      return { runs: runs.map((run) => runView(run, clock.now())), next };
+    async runs(scope, page) {
+      return ledger === null ? { runs: [], next: null } : ledger.runs(scope, page);
+    },
+    async pipelineState(scope) {
+      const nothing = { ...scope, paused: null, processes: [] };
+      return ledger === null ? nothing : ledger.pipelineState(scope);
+    },
+    async replays(scope, page) {
+      return ledger === null ? { replays: [], next: null } : ledger.replays(scope, page);
+    },
+    async replay(scope, run) {
+      return ledger === null ? null : ledger.replay(scope, run);
+    },
+    async replayDiff(scope, run) {
+      return ledger === null ? null : ledger.replayDiff(scope, run);
     },
     async setupCheck() {
       const check = await setup.value();
@@ -109,38 +121,38 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
   };
 }
 
-/** C1 */
-function createScopeReads(parts: ConsoleReadParts, ledger: Ledger, scope: LedgerScope): ScopeReads {
-  const { clock } = systemPorts;
-  const gentle = createGentleLedger(clock, ledger);
-  const own = parts.pipeline;
+function createScopeReads(
+  parts: ConsoleReadParts,
+  ledger: LedgerReads,
+  scope: LedgerScope,
+): ScopeReads {
+  const { pipeline: own, completeness: lookWith } = parts;
   const isOwn = own?.name === scope.pipeline && own.generation === scope.generation;
-  const look = isOwn ? parts.completeness : null;
-  const complete = () => look?.(gentle) ?? readStoredCompleteness(gentle, scope);
-  const completeness = createRefresher(clock, complete, COMPLETE_MS, LOOK_SHARE);
-  return {
-    index: createDeadLetterIndex({ clock, ledger: gentle }, scope),
-    completeness,
-    time: createRefresher(
-      clock,
-      async () => {
-        const reached = (await completeness.value()) ?? (await complete());
-        const now = clock.now();
-        const looked = look !== null;
-        return readTime(scope, { ledger: gentle, now, completeness: reached, looked });
-      },
-      TIME_MS,
-    ),
-  };
+  const look = isOwn ? lookWith : null;
+  const rows = asLedger(ledger);
+  const complete = () => look?.(rows) ?? readStoredCompleteness(rows, scope);
+  const completeness = createRefresher(systemPorts.clock, complete, COMPLETE_MS, LOOK_SHARE);
+  return { ledger, completeness, looked: look !== null, parked: null, paused: null };
+}
+
+/** What computes completeness reads only; the thread's connection could not write (C1). */
+function asLedger(reads: PlainReads): Ledger {
+  return reads as Ledger;
+}
+
+async function timeOf({ ledger, completeness, looked }: ScopeReads, scope: LedgerScope) {
+  const reached = await completeness.value();
+  if (reached === null) return null;
+  return ledger.time(scope, { completeness: reached, looked: looked && reached.isExact });
 }
 
 async function readFlow(
   parts: ConsoleReadParts,
   scope: LedgerScope | null,
   looked: boolean,
-  readsOf: (ledger: Ledger, scope: LedgerScope) => ScopeReads,
+  reads: ScopeReads | null,
 ): Promise<FlowFacts> {
-  const { ledger, names, running } = parts;
+  const { names, running } = parts;
   const failures: string[] = [];
   const attempt = async <T>(what: string, read: () => Promise<T>): Promise<T | null> => {
     try {
@@ -150,11 +162,15 @@ async function readFlow(
       return null;
     }
   };
-  const reads = ledger === null || scope === null ? null : readsOf(ledger, scope);
   const figures = await attempt("queues", () => parts.figures(looked));
-  if (reads !== null && looked) {
+  if (reads !== null && scope !== null && looked) {
     const refreshed = Promise.all([
-      attempt("dead letters", () => reads.index.read()),
+      attempt("dead letters", async () => {
+        reads.parked = await reads.ledger.parked(scope);
+      }),
+      attempt("pause", async () => {
+        reads.paused = await findPause(asLedger(reads.ledger), scope);
+      }),
       attempt("completeness", () => reads.completeness.value()),
     ]);
     await Promise.race([refreshed, systemPorts.clock.sleep(FLOW_WAIT_MS)]); // C2
@@ -167,10 +183,11 @@ async function readFlow(
     deadLetters: figures?.deadLetters ?? null,
     sink: sinkOf(parts.pipeline),
     consumer: snapshot === null ? null : consumerFigures(snapshot),
-    parked: reads?.index.peek() ?? null,
+    parked: reads?.parked ?? null,
     watermark: snapshot?.watermark ?? completeness?.watermark ?? null,
     completeUpTo: completeness?.at ?? null,
     heldBy: holderClause(completeness?.heldBy ?? null, null),
+    paused: reads?.paused ?? null,
     failures: [...failures],
   };
 }

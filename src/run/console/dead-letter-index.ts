@@ -51,6 +51,7 @@ export interface DeadLetterIndex {
   peek(): { readonly count: number; readonly more: boolean } | null;
 }
 
+const PASS_MS = 1_000;
 const NOTES_PER_PAGE = 100;
 const ID_CHARS = 16;
 
@@ -67,8 +68,13 @@ interface IndexPorts {
   readonly ledger: Ledger;
 }
 
-export function createDeadLetterIndex(ports: IndexPorts, scope: LedgerScope): DeadLetterIndex {
-  return new LedgerIndex(ports, scope);
+/** Passes take `share` of the time at most. */
+export function createDeadLetterIndex(
+  ports: IndexPorts,
+  scope: LedgerScope,
+  share?: number,
+): DeadLetterIndex {
+  return new LedgerIndex(ports, scope, share);
 }
 
 class LedgerIndex implements DeadLetterIndex {
@@ -79,10 +85,10 @@ class LedgerIndex implements DeadLetterIndex {
   readonly #passes: Refresher<IndexedDeadLetters>;
   #complete = false;
 
-  constructor(ports: IndexPorts, scope: LedgerScope) {
+  constructor(ports: IndexPorts, scope: LedgerScope, share: number | undefined) {
     this.#ports = ports;
     this.#scope = scope;
-    this.#passes = createRefresher(ports.clock, () => this.#pass());
+    this.#passes = createRefresher(ports.clock, () => this.#pass(), PASS_MS, share);
   }
 
   async read(): Promise<IndexedDeadLetters> {

@@ -1,5 +1,6 @@
 // Open console: the console on a running embedded cloud, or on a ledger and queues elsewhere.
-//   O1. The console has its own connection to the ledger, read-only without actions.
+//   O1. The console reads its ledger in another thread, on a connection that cannot write. Only
+//       with actions it has a second connection, which can.
 //   O2. A ledger that does not exist yet is looked for again: a console may be opened first.
 
 import { existsSync } from "node:fs";
@@ -20,18 +21,24 @@ import type { ConsoleReads, ConsoleSource, ShownPipeline } from "../../ports/con
 import type { Ledger } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import { listSqliteScopes } from "../../stores/sqlite/ledger/list-scopes.ts";
+import type { EmbeddedQueues } from "../control/retry-record.ts";
 import type { DevNames } from "../dev/dev-setup.ts";
-import { brokerLooks } from "../late/look-at-queues.ts";
+import { boundedLooks } from "../late/look-at-queues.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import type { RunningPipeline } from "../run-pipeline.ts";
 import { createConsoleActions, type OpenedQueues } from "./console-actions.ts";
+import { createConsoleControls } from "./console-controls.ts";
 import { createConsoleReads } from "./console-reads.ts";
 import { type CloudRoles, countsOf, createEmbeddedCloud } from "./embedded-cloud.ts";
+import { createLedgerThread } from "./ledger-thread.ts";
 import { createMessageMask } from "./message-mask.ts";
 import { createPageFiles } from "./page-files.ts";
 import { createRefresher } from "./refresher.ts";
+import type { ReplayOwner } from "./replay-reads.ts";
 
+/** Queues with more messages are counted only: each look decodes what it sees. */
+const LOOKED_AT_MAX = 1_000;
 /** How long the names of pipelines are kept. */
 const SCOPES_MS = 5_000;
 
@@ -110,6 +117,10 @@ export async function mountConsole(
       return { queue: figures(roles.queue), deadLetters: figures(roles.deadLetterQueue) };
     },
     openQueues: roles.queue === null ? null : openQueues,
+    embeddedQueues: async () => {
+      const queues = roles.queue === null ? await countsOf(engine) : [{ name: roles.queue }];
+      return { endpoint: options.endpoint, queues: queues.map(({ name }) => name) };
+    },
     close: async () => undefined,
   });
   const console = serveSource(source, { ...options, exposed });
@@ -117,15 +128,15 @@ export async function mountConsole(
   return console;
 }
 
-/** As `completeUpTo` of the pipeline, without injected faults and with a gentle ledger. */
-function completenessOf(
+/** As `completeUpTo` of the pipeline, without injected faults and with bounded looks. */
+async function completenessOf(
   engine: Broker,
   { pipeline, names, objects }: NonNullable<EmbeddedConsoleOptions["dev"]>,
   ledger: Ledger,
 ): Promise<Completeness> {
   const { queue, deadLetterQueue, lateQueue } = names;
   const queues = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
-  const looks = brokerLooks(engine, queues);
+  const looks = await boundedLooks(engine, queues, LOOKED_AT_MAX);
   return readCompleteness({ ...systemPorts, ledger, looks, objects }, pipeline);
 }
 
@@ -140,30 +151,38 @@ export interface SourceParts extends ConsoleAccess {
   readonly setup: Parameters<typeof createConsoleReads>[0]["setup"];
   readonly figures: Parameters<typeof createConsoleReads>[0]["figures"];
   readonly openQueues: (() => Promise<OpenedQueues>) | null;
+  /** The queues that may have the message of a record; null on SQS. */
+  embeddedQueues(): Promise<EmbeddedQueues | null>;
   close(): Promise<void>;
 }
 
 /** The console's source on these parts; it opens the ledger (O1, O2). */
 export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSource> {
   const { url, pipeline, allowActions = false, openQueues } = parts;
-  let ledger: Ledger | null = null;
+  const owner = pipeline === null ? null : ownerOf(pipeline);
+  const thread = url === null ? null : createLedgerThread({ url, owner }); // O1
+  let writer: Ledger | null = null;
+  let isFound = false;
   const pipelines = createRefresher(systemPorts.clock, async () => pipelinesOf(parts), SCOPES_MS);
   const createReads = () =>
     createConsoleReads({
       ...parts,
-      ledger,
+      ledger: isFound ? (thread?.reads ?? null) : null,
       pipelines: async () => (await pipelines.value()) ?? [],
     });
   const find = async () => {
-    if (ledger !== null || url === null || isMissing(url)) return false;
+    if (isFound || url === null || isMissing(url)) return false;
     const options = allowActions ? { migrate: false } : { readOnly: true };
-    ledger = await openLedger(url, systemPorts, options);
+    const opened = await openLedger(url, systemPorts, options); // A wrong ledger fails here.
+    if (allowActions) writer = opened;
+    else await opened.close();
+    isFound = true;
     return true;
   };
   await find();
   let reads = createReads();
   const current = async () => {
-    if (await find()) reads = createReads();
+    if (await find()) reads = createReads(); // O2
     return reads;
   };
   return {
@@ -172,13 +191,25 @@ export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSour
     readOnly: !allowActions,
     reads: lazyReads(current),
     cloud: parts.cloud,
-    actions:
-      allowActions && ledger !== null && openQueues !== null
-        ? createConsoleActions({ ...systemPorts, ledger, pipeline, openQueues })
-        : null,
+    get actions() {
+      if (writer === null || openQueues === null) return null;
+      return createConsoleActions({ ...systemPorts, ledger: writer, pipeline, openQueues });
+    },
+    get controls() {
+      if (writer === null || url === null) return null;
+      const { embeddedQueues } = parts;
+      return createConsoleControls({
+        ...systemPorts,
+        ledger: writer,
+        url,
+        pipeline,
+        embeddedQueues,
+      });
+    },
     async close() {
+      await thread?.close();
       await parts.close();
-      await ledger?.close();
+      await writer?.close();
     },
   };
 }
@@ -186,6 +217,12 @@ export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSour
 function isMissing(url: string): boolean {
   const location = parseStoreUrl(url, "ledger");
   return location.store === "sqlite" && !existsSync(location.path);
+}
+
+/** What finds its replays; functions cannot be sent to another thread. */
+function ownerOf({ name, generation, sink, mask }: Pipeline): ReplayOwner {
+  const tables = typeof sink === "function" ? null : sink;
+  return { pipeline: { name, generation, sink: tables }, hidden: mask.length > 0 };
 }
 
 /** The pipeline of this console, and all others of its ledger file. */
@@ -215,6 +252,10 @@ function lazyReads(current: () => Promise<ConsoleReads>): ConsoleReads {
     time: async (scope) => (await current()).time(scope),
     runs: async (scope, page) => (await current()).runs(scope, page),
     setupCheck: async (scope) => (await current()).setupCheck(scope),
+    pipelineState: async (scope) => (await current()).pipelineState(scope),
+    replays: async (scope, page) => (await current()).replays(scope, page),
+    replay: async (scope, run) => (await current()).replay(scope, run),
+    replayDiff: async (scope, run) => (await current()).replayDiff(scope, run),
   };
 }
 

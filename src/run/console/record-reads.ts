@@ -93,9 +93,10 @@ async function searchedPage(
   return { records, next: after, complete: after === null, looked };
 }
 
-function queryOf({ outcome, since, prefix }: RecordSearch): RecordQuery {
+function queryOf({ outcome, since, until, prefix }: RecordSearch): RecordQuery {
   const filter = {
     ...(since !== null && { from: epochMs(since) }),
+    ...(until !== null && { to: epochMs(until) }),
     ...(outcome !== null && { outcomes: [OUTCOMES[outcome]] }),
   };
   const [, bucket, start] = OBJECT_URL.exec(prefix ?? "") ?? [];

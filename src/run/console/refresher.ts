@@ -17,7 +17,7 @@ export interface Refresher<T> {
 }
 
 const SHARE = 0.2;
-const FIRST_WAIT_MS = 700;
+const FIRST_WAIT_MS = 400;
 const FAST_MS = 150;
 
 export function createRefresher<T>(

@@ -119,6 +119,7 @@ async function sourceOf(options: StartConsoleOptions) {
     },
     figures: figuresOf(roles, cloud.figures),
     openQueues: environment === null ? null : async () => queuesOf(environment),
+    embeddedQueues: async () => null,
     async close() {
       await complete?.close();
       await environment?.close();

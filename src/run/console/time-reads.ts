@@ -1,6 +1,6 @@
 // Time reads: watermarks, completeness, held records and hours, for the console.
 //   T1. Counts are bounded: an hour counts HOUR_RECORDS_MAX records at most and says so.
-//   T2. It reads much, so a refresher computes it in the background with a gentle ledger.
+//   T2. It reads much, so a refresher computes it in the background (L2 of ledger-reads.ts).
 
 import { TidegateError } from "../../core/errors.ts";
 import { durationMs, epochMs } from "../../core/units.ts";

@@ -58,3 +58,30 @@ export async function queuesAt(endpoint: string): Promise<string[]> {
   const { queues = [] } = (await reply.json()) as { queues?: { readonly name: string }[] };
   return queues.map(({ name }) => name);
 }
+
+/** What happens now, or what to do, as one clause. */
+export function retryText(outcome: RetryOutcome, name: string, now: EpochMs): string {
+  switch (outcome.kind) {
+    case "retried":
+      return `its message is visible in ${outcome.queue} again; a running pipeline tries it now`;
+    case "visible":
+      return `its message is visible in ${outcome.queue} already; is the pipeline running?`;
+    case "waits":
+      return (
+        "the ledger does not delay it, and the next delivery is processed. SQS shows a message " +
+        "only to the holder of its receipt, so the wait ends when its visibility timeout does"
+      );
+    case "missing":
+      return "no queue has its message any more; send the event, or upload the object, again";
+    case "in-progress": {
+      const seconds = Math.max(0, Math.ceil((outcome.until - now) / 1_000));
+      return `in progress at ${outcome.owner}, whose lease lasts ${seconds} s more; nothing was changed`;
+    }
+    case "committed":
+      return "committed; nothing to do";
+    case "dead-lettered":
+      return `dead-lettered; use: tidegate dlq redrive --key ${name}`;
+    case "held":
+      return `held as too late; use: tidegate late release --key ${name}`;
+  }
+}

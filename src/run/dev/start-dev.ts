@@ -16,7 +16,7 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { printError } from "../../platform/print-error.ts";
 import type { RunSettings } from "../config.ts";
 import { type ConsoleAccess, mountConsole } from "../console/open-console.ts";
-import { brokerLooks } from "../late/look-at-queues.ts";
+import { boundedLooks, brokerLooks } from "../late/look-at-queues.ts";
 import { openRenewer } from "../leases/open-renewer.ts";
 import { writeEndpointFile } from "../open/endpoint-file.ts";
 import type { Environment } from "../open/environment.ts";
@@ -116,7 +116,8 @@ function environmentOn(cloud: Cloud, names: DevNames, onClose: () => Promise<voi
   const all = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
   return {
     lateQueue: lateQueue === null ? null : createBrokerQueue(broker, { queue: lateQueue }),
-    looks: async () => brokerLooks(broker, all),
+    looks: async (max) =>
+      max === undefined ? brokerLooks(broker, all) : boundedLooks(broker, all, max),
     queue: createBrokerQueue(broker, { queue: names.queue }),
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
     objects,

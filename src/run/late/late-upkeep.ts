@@ -1,6 +1,8 @@
 // Late upkeep: while a pipeline runs, reports up to where it is complete, and removes the notes of
 // held records that are done.
 //   K1. A round that fails is repeated at the next interval; it delays no record.
+//   K2. The report decodes few messages, because it runs in the thread of the handlers: a long
+//       queue is counted, as on SQS, and the report is then an estimate (U3 of complete-up-to.ts).
 
 import { type DurationMs, hours, seconds } from "../../core/units.ts";
 import { type Completeness, readCompleteness } from "../../ingest/late/complete-up-to.ts";
@@ -14,6 +16,8 @@ import type { Environment } from "../open/environment.ts";
 
 /** Each round asks queues and ledger, which costs requests on AWS. */
 const REPORT_MS: DurationMs = seconds(30);
+/** Messages of a queue that a report decodes (K2). */
+const REPORT_LOOK_MAX = 1_000;
 const SWEEP_MS: DurationMs = hours(6);
 
 export interface LateUpkeep {
@@ -36,13 +40,13 @@ export function startLateUpkeep(
   const closing = new AbortController();
   const labels = { stream: scope.pipeline };
 
-  async function completeUpTo(): Promise<Completeness> {
-    const looks = (await ports.looks?.()) ?? [];
+  async function completeUpTo(max?: number): Promise<Completeness> {
+    const looks = (await ports.looks?.(max)) ?? [];
     return readCompleteness({ clock, ledger, looks, objects }, pipeline);
   }
 
   async function report(): Promise<void> {
-    const { at } = await completeUpTo();
+    const { at } = await completeUpTo(REPORT_LOOK_MAX); // K2
     if (at !== null) telemetry.gauge(CONSUMER_METRICS.completeUpTo.name, at / 1_000, labels);
   }
 
@@ -58,7 +62,7 @@ export function startLateUpkeep(
     repeat(SWEEP_MS, () => sweepHeld({ clock, ledger }, scope)),
   ];
   return {
-    completeUpTo,
+    completeUpTo: () => completeUpTo(),
     async close() {
       closing.abort();
       await Promise.all(running);

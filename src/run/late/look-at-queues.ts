@@ -45,6 +45,27 @@ export function brokerLooks(broker: Broker, names: readonly string[]): QueueLook
   );
 }
 
+/**
+ * The same, but a queue with more than `max` messages is only counted. A page of messages walks the
+ * whole queue, in the thread that also runs handlers.
+ */
+export async function boundedLooks(
+  broker: Broker,
+  names: readonly string[],
+  max: number,
+): Promise<QueueLook[]> {
+  const outcome = await broker.submit("countQueues", { prefix: "" });
+  if (!outcome.ok) throw new TidegateError("TG_QUEUE_UNAVAILABLE", outcome.fault.message);
+  const { queues } = outcome.value;
+  return brokerLooks(broker, names).map((look) => {
+    const counts = queues.find(({ name }) => name === look.name);
+    if (counts === undefined) return look;
+    const { visible, delayed, inFlight } = counts;
+    if (visible + delayed + inFlight <= max) return look;
+    return { kind: "counted", name: look.name, counts: async () => ({ visible, delayed }) };
+  });
+}
+
 function exactLook(name: string, page: (after: number) => Promise<Page>): QueueLook {
   async function* messages(): AsyncGenerator<QueuedMessage> {
     let read = 0;

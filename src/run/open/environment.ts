@@ -13,7 +13,7 @@ export interface Environment {
   /** The queue of `late: { queue }`; null or absent without one. */
   readonly lateQueue?: QueueSender | null;
   /** What is in the queues, to know up to where the pipeline is complete. */
-  readonly looks?: () => Promise<readonly QueueLook[]>;
+  readonly looks?: (max?: number) => Promise<readonly QueueLook[]>;
   /** Null if messages never refer to objects. */
   readonly objects: ObjectSource | null;
   close(): Promise<void>;

@@ -129,7 +129,8 @@ export async function openReplays(pipeline: Pipeline, options: ReplaysOptions): 
   return new LedgerReplays(pipeline, options, ledger);
 }
 
-class LedgerReplays implements Replays {
+/** On an open ledger, which it closes only when it is disposed of. */
+export class LedgerReplays implements Replays {
   readonly #pipeline: Pipeline;
   readonly #options: ReplaysOptions;
   readonly #ledger: Ledger;

@@ -55,6 +55,7 @@ export interface ApiSchema {
     readonly nodes: readonly ApiSchema["FlowNode"][];
     readonly hops: readonly ApiSchema["FlowHop"][];
     readonly problems: readonly ApiSchema["Problem"][];
+    readonly paused: ApiSchema["Pause"] | null;
   };
   FlowHistory: {
     readonly stepMs: number;
@@ -390,4 +391,75 @@ export interface ApiSchema {
     readonly items: readonly ApiSchema["JobItem"][];
   };
   JobList: { readonly jobs: readonly ApiSchema["Job"][] };
+  Pause: { readonly since: number; readonly by: string; readonly reason: string };
+  PipelineState: {
+    readonly pipeline: string;
+    readonly generation: number;
+    readonly paused: ApiSchema["Pause"] | null;
+    readonly processes: readonly {
+      readonly id: string;
+      readonly startedAt: number;
+      readonly seenAt: number;
+    }[];
+  };
+  RetryResult: {
+    readonly outcome:
+      | "retried"
+      | "visible"
+      | "waits"
+      | "missing"
+      | "in-progress"
+      | "committed"
+      | "dead-lettered"
+      | "held";
+    readonly queue: string | null;
+    readonly message: string;
+  };
+  Replay: {
+    readonly run: string;
+    readonly generation: number;
+    readonly state:
+      | "running"
+      | "stopped"
+      | "cancelled"
+      | "failed"
+      | "ready"
+      | "promoted"
+      | "complete"
+      | "unknown";
+    readonly into: "shadow" | "live";
+    readonly from: number;
+    readonly to: number;
+    readonly prefix: string | null;
+    readonly inputs: number;
+    readonly missing: number;
+    readonly createdAt: number;
+    readonly codeDigest: string;
+    readonly outcome: {
+      readonly committed: number;
+      readonly superseded: number;
+      readonly failed: number;
+      readonly failures: readonly { readonly uri: string; readonly reason: string }[];
+    } | null;
+    readonly tables: readonly { readonly table: string; readonly shadow: string }[];
+  };
+  ReplayList: { readonly replays: readonly ApiSchema["Replay"][]; readonly next: string | null };
+  ReplayDiff: {
+    readonly run: string;
+    readonly hidden: boolean;
+    readonly tables: readonly {
+      readonly table: string;
+      readonly added: number;
+      readonly removed: number;
+      readonly changed: number;
+      readonly keptObjects: number;
+      readonly samples: readonly {
+        readonly kind: "added" | "removed" | "changed";
+        readonly key: Readonly<Record<string, string | null>>;
+        readonly live: Readonly<Record<string, string | null>> | null;
+        readonly replayed: Readonly<Record<string, string | null>> | null;
+      }[];
+    }[];
+  };
+  Promotion: { readonly appliedObjects: number; readonly keptObjects: number };
 }

@@ -8,7 +8,7 @@ interface TextFieldProps {
   readonly onValue: (value: string) => void;
   readonly placeholder?: string;
   readonly wide?: boolean;
-  readonly type?: "text" | "search" | "number";
+  readonly type?: "text" | "search" | "number" | "datetime-local";
   readonly min?: number;
   readonly max?: number;
   readonly note?: ComponentChildren;
@@ -17,7 +17,8 @@ interface TextFieldProps {
 
 export function TextField(props: TextFieldProps) {
   const { label, value, onValue, placeholder, wide = false, type = "text", note } = props;
-  const limits: object = { type, min: props.min, max: props.max, required: props.required };
+  const step = type === "datetime-local" ? 1 : undefined;
+  const limits: object = { type, step, min: props.min, max: props.max, required: props.required };
   return (
     <label class={wide ? "field wide" : "field"}>
       <span>{label}</span>

@@ -53,7 +53,7 @@ export function Navigation({ route, session, flow }: NavigationProps) {
 /** Jobs and runs belong to the views that start or list them. */
 function isCurrent(view: string, current: string): boolean {
   if (current === "jobs") return view === "dead-letters";
-  if (current === "runs") return view === "time";
+  if (current === "runs" || current === "replays") return view === "time";
   return view === current;
 }
 

@@ -14,6 +14,8 @@ import { QueueScreen } from "../views/queue.tsx";
 import { QueuesScreen } from "../views/queues.tsx";
 import { RecordScreen } from "../views/record.tsx";
 import { RecordsScreen } from "../views/records.tsx";
+import { ReplayScreen } from "../views/replay.tsx";
+import { ReplaysScreen } from "../views/replays.tsx";
 import { RunsScreen } from "../views/runs.tsx";
 import { SetupCheckScreen } from "../views/setup-check.tsx";
 import { TimeScreen } from "../views/time.tsx";
@@ -41,6 +43,8 @@ export function ViewOf({ route, flow }: ViewOfProps) {
       return <JobScreen key={item} job={item ?? ""} />;
     case "time":
       return <TimeScreen />;
+    case "replays":
+      return item === undefined ? <ReplaysScreen /> : <ReplayScreen key={item} run={item} />;
     case "runs":
       return <RunsScreen />;
     case "queues":

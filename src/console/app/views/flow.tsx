@@ -10,6 +10,7 @@ import { Heading, Panel } from "../parts/layout.tsx";
 import { LinkedText } from "../parts/linked-text.tsx";
 import { Empty, LoadError, Notice, Waiting } from "../parts/notices.tsx";
 import { FlowPicture } from "./flow-picture.tsx";
+import { PauseControl } from "./pause-control.tsx";
 
 type Flow = ApiSchema["Flow"];
 type Problem = ApiSchema["Problem"];
@@ -22,7 +23,9 @@ export function FlowScreen({ loaded }: { readonly loaded: Loaded<Flow> }) {
   const { data: flow } = loaded;
   return (
     <>
-      <Heading title="Flow" />
+      <Heading title="Flow">
+        {flow !== null && <PauseControl flow={flow} onChange={loaded.reload} />}
+      </Heading>
       <LoadError loaded={loaded} what="Flow" />
       {flow !== null && <Problems problems={flow.problems} />}
       {flow === null && loaded.error === null && <Waiting rows={8} />}

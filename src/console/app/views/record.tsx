@@ -17,6 +17,7 @@ import { CodeBlock, CommandLine } from "../parts/code.tsx";
 import { type FactRow, Facts, Figures, Heading, Panel } from "../parts/layout.tsx";
 import { LoadError, Notice, Waiting } from "../parts/notices.tsx";
 import { OutcomeBadge } from "../parts/outcome-badge.tsx";
+import { RetryControl } from "./retry-control.tsx";
 
 type RecordDetail = ApiSchema["Record"];
 
@@ -70,6 +71,9 @@ function Detail({ record }: { readonly record: RecordDetail }) {
         >
           Dead-lettered after {amountText(deadLetter.attempts, "attempt")}.
         </Notice>
+      )}
+      {(summary.outcome === "retrying" || summary.outcome === "returned") && (
+        <RetryControl recordKey={summary.key} />
       )}
       <div class="columns">
         <Timeline record={record} />

@@ -24,6 +24,9 @@ const OUTCOMES: readonly (readonly [string, string])[] = [
   ["dead-lettered", "Dead-lettered"],
 ];
 
+/** "2026-11-17T08:00:00" */
+const FIELD_CHARS = 19;
+
 const COLUMNS: readonly RowColumn<RecordSummary>[] = [
   {
     label: "Record",
@@ -52,6 +55,7 @@ export function RecordsScreen() {
     search: route.query.get("search"),
     outcome: route.query.get("outcome"),
     since: route.query.get("since"),
+    until: route.query.get("until"),
     prefix: route.query.get("prefix"),
   };
   const cursor = route.query.get("cursor");
@@ -96,16 +100,19 @@ interface Filter {
   readonly search: string | null;
   readonly outcome: string | null;
   readonly since: string | null;
+  readonly until: string | null;
   readonly prefix: string | null;
 }
 
 function RecordFilter({ filter }: { readonly filter: Filter }) {
   const [search, setSearch] = useState(filter.search ?? "");
+  const [since, setSince] = useState(fieldTime(filter.since));
+  const [until, setUntil] = useState(fieldTime(filter.until));
   const submit = (event: Event) => {
     event.preventDefault();
-    goTo(linkTo(["records"], { ...filter, search: search.trim() }));
+    const times = { since: queryTime(since), until: queryTime(until) };
+    goTo(linkTo(["records"], { ...filter, search: search.trim(), ...times }));
   };
-  const { since } = filter;
   return (
     <search>
       <form class="filters" onSubmit={submit}>
@@ -123,17 +130,30 @@ function RecordFilter({ filter }: { readonly filter: Filter }) {
           onValue={(outcome) => goTo(linkTo(["records"], { ...filter, outcome }))}
           options={OUTCOMES}
         />
+        <TextField
+          label="Event time from (UTC)"
+          type="datetime-local"
+          value={since}
+          onValue={setSince}
+        />
+        <TextField label="and before" type="datetime-local" value={until} onValue={setUntil} />
         <button type="submit" data-tone="accent">
           Search
         </button>
-        {since !== null && (
-          <a class="button" href={linkTo(["records"], { ...filter, since: null })}>
-            Event time from {timeText(Number(since))} ×
-          </a>
-        )}
       </form>
     </search>
   );
+}
+
+/** A field of the browser has no time zone; the page means UTC everywhere. */
+function fieldTime(query: string | null): string {
+  const at = new Date(Number(query));
+  return query === null || Number.isNaN(at.getTime()) ? "" : at.toISOString().slice(0, FIELD_CHARS);
+}
+
+function queryTime(field: string): string | null {
+  const at = Date.parse(`${field}Z`);
+  return Number.isNaN(at) ? null : String(at);
 }
 
 function NoRecords({ data, filter }: { readonly data: RecordList; readonly filter: Filter }) {
@@ -145,7 +165,8 @@ function NoRecords({ data, filter }: { readonly data: RecordList; readonly filte
       </Empty>
     );
   }
-  const isFiltered = filter.search !== null || filter.outcome !== null || filter.since !== null;
+  const { search, outcome, since, until } = filter;
+  const isFiltered = [search, outcome, since, until].some((value) => value !== null);
   return isFiltered ? (
     <Empty title="No record matches">
       Check the spelling, or <a href={linkTo(["records"])}>remove the filter</a>. Records that were

@@ -26,6 +26,9 @@ export function TimeScreen() {
   return (
     <>
       <Heading title="Time">
+        <a class="button" href={linkTo(["replays"])}>
+          Replays
+        </a>
         <a class="button" href={linkTo(["runs"])}>
           Runs
         </a>

@@ -1,0 +1,70 @@
+// Console controls: pauses and resumes a pipeline, retries one record, and ends replays, with the
+// same code as the command line.
+
+import { hostname } from "node:os";
+import { TidegateError } from "../../core/errors.ts";
+import type { EpochMs } from "../../core/units.ts";
+import { endPause, setPause } from "../../ingest/running/pause.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import type { Clock } from "../../ports/clock.ts";
+import type { RetryView } from "../../ports/console-control-views.ts";
+import type { ConsoleControls } from "../../ports/console-source.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { LedgerScope, RecordKey } from "../../ports/record.ts";
+import { readPipelineStatus } from "../control/pipeline-control.ts";
+import {
+  type EmbeddedQueues,
+  type RetryOutcome,
+  retryRecord,
+  retryText,
+} from "../control/retry-record.ts";
+import { LedgerReplays, type Replays } from "../replay/open-replays.ts";
+import { historyOf } from "../why/event-history.ts";
+
+export interface ControlParts {
+  readonly clock: Clock;
+  /** Not read-only. */
+  readonly ledger: Ledger;
+  /** The URL of the ledger. */
+  readonly url: string;
+  /** Null if only its name is known. */
+  readonly pipeline: Pipeline | null;
+  /** The queues that may have the message of a record; null on SQS. */
+  embeddedQueues(): Promise<EmbeddedQueues | null>;
+}
+
+const KEY = /^k\d+:/;
+
+export function createConsoleControls(parts: ControlParts): ConsoleControls {
+  const { clock, ledger } = parts;
+  return {
+    async pause(scope, reason) {
+      await setPause(ledger, scope, { since: clock.now(), by: `console@${hostname()}`, reason });
+      return readPipelineStatus({ clock, ledger }, scope);
+    },
+    async resume(scope) {
+      await endPause(ledger, scope);
+      return readPipelineStatus({ clock, ledger }, scope);
+    },
+    async retry(scope, key) {
+      const history = KEY.test(key) ? await historyOf(ledger, scope, key as RecordKey) : null;
+      if (history === null) return null;
+      const now = clock.now();
+      return retryView(await retryRecord(history, now, () => parts.embeddedQueues()), key, now);
+    },
+    promote: (scope, run) => replaysOf(parts, scope).promote(run),
+    dropReplay: (scope, run) => replaysOf(parts, scope).drop(run),
+  };
+}
+
+function retryView(outcome: RetryOutcome, name: string, now: EpochMs): RetryView {
+  const queue = "queue" in outcome ? outcome.queue : null;
+  return { outcome: outcome.kind, queue, message: retryText(outcome, name, now) };
+}
+
+function replaysOf({ pipeline, url, ledger }: ControlParts, scope: LedgerScope): Replays {
+  const isOwn = pipeline?.name === scope.pipeline && pipeline.generation === scope.generation;
+  if (pipeline !== null && isOwn) return new LedgerReplays(pipeline, { ledger: url }, ledger);
+  const message = "replays need the pipeline file; start the console with --pipeline FILE";
+  throw new TidegateError("TG_REPLAY_REFUSED", message);
+}

@@ -1,0 +1,136 @@
+// Ledger thread: the console's reads of a ledger in a thread of their own. A SQLite file is read by
+// the thread that asks, and in `tidegate dev` that thread also runs the pipeline.
+//   T1. The thread has its own connection, which cannot write.
+//   T2. It starts with the first read, so a console that is not opened costs nothing. A thread that
+//       ended fails the reads that wait for it, and the next read starts another.
+//   T3. Errors keep their code on the way between the threads.
+
+import { Worker } from "node:worker_threads";
+import { type ErrorCode, TidegateError } from "../../core/errors.ts";
+import type { LedgerReads } from "./ledger-reads.ts";
+import type { ReplayOwner } from "./replay-reads.ts";
+
+export interface LedgerThreadData {
+  readonly url: string;
+  readonly owner: ReplayOwner | null;
+}
+
+export interface LedgerThreadCall {
+  readonly id: number;
+  readonly method: keyof LedgerReads;
+  readonly given: readonly unknown[];
+}
+
+export type LedgerThreadAnswer = { readonly id: number } & (
+  | { readonly value: unknown }
+  | { readonly failure: { readonly message: string; readonly code: ErrorCode | null } }
+);
+
+export interface LedgerThread {
+  readonly reads: LedgerReads;
+  close(): Promise<void>;
+}
+
+interface Waiter {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const ENTRY = `./ledger-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
+const CLOSED = "the console is closed";
+
+/** Reads of a ledger, in another thread. Tests pass another `entry`. */
+export function createLedgerThread(
+  data: LedgerThreadData,
+  entry = new URL(ENTRY, import.meta.url),
+): LedgerThread {
+  const thread = new ReadThread(data, entry);
+  const call =
+    (method: keyof LedgerReads) =>
+    (...given: unknown[]) =>
+      thread.call(method, given) as Promise<never>;
+  return {
+    reads: {
+      show: call("show"),
+      findNote: call("findNote"),
+      listNotes: call("listNotes"),
+      listRecords: call("listRecords"),
+      parked: call("parked"),
+      records: call("records"),
+      record: call("record"),
+      deadLetterGroups: call("deadLetterGroups"),
+      deadLetters: call("deadLetters"),
+      time: call("time"),
+      runs: call("runs"),
+      pipelineState: call("pipelineState"),
+      replays: call("replays"),
+      replay: call("replay"),
+      replayDiff: call("replayDiff"),
+    },
+    close: () => thread.close(),
+  };
+}
+
+class ReadThread {
+  readonly #data: LedgerThreadData;
+  readonly #entry: URL;
+  readonly #waiters = new Map<number, Waiter>();
+  #worker: Worker | null = null;
+  #calls = 0;
+  #closed = false;
+
+  constructor(data: LedgerThreadData, entry: URL) {
+    this.#data = data;
+    this.#entry = entry;
+  }
+
+  call(method: keyof LedgerReads, given: readonly unknown[]): Promise<never> {
+    if (this.#closed) return Promise.reject(unavailable(CLOSED));
+    this.#worker ??= this.#start(); // T2
+    const worker = this.#worker;
+    this.#calls += 1;
+    const call: LedgerThreadCall = { id: this.#calls, method, given };
+    return new Promise((resolve, reject) => {
+      this.#waiters.set(call.id, { resolve, reject });
+      worker.postMessage(call);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const worker = this.#worker;
+    this.#end(worker, CLOSED);
+    await worker?.terminate();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(this.#entry, { workerData: this.#data });
+    worker.on("message", (answer: LedgerThreadAnswer) => this.#settle(answer));
+    worker.on("error", (error: Error) => this.#end(worker, error.message));
+    worker.on("exit", () => this.#end(worker, "the console's reading thread ended"));
+    worker.unref();
+    return worker;
+  }
+
+  #settle(answer: LedgerThreadAnswer): void {
+    const waiter = this.#waiters.get(answer.id);
+    this.#waiters.delete(answer.id);
+    if ("value" in answer) {
+      waiter?.resolve(answer.value as never);
+      return;
+    }
+    const { message, code } = answer.failure;
+    waiter?.reject(code === null ? new Error(message) : new TidegateError(code, message)); // T3
+  }
+
+  #end(worker: Worker | null, reason: string): void {
+    if (worker !== this.#worker) return; // Another thread has replaced it.
+    this.#worker = null; // T2
+    for (const { reject } of this.#waiters.values()) reject(unavailable(reason));
+    this.#waiters.clear();
+  }
+}
+
+function unavailable(reason: string): TidegateError {
+  return new TidegateError("TG_LEDGER_UNAVAILABLE", reason);
+}

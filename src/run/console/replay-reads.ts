@@ -1,0 +1,138 @@
+// Replay reads: the replays of a pipeline, as the console shows them.
+//   R1. The state of a replay is in its shadow tables, so it needs the pipeline's sink. Without the
+//       pipeline file, the ledger's entry is shown and the state is unknown.
+//   R2. A row of a table may have a masked value under any name. So with masks, a comparison shows
+//       which rows and columns differ, and no value.
+
+import { TidegateError } from "../../core/errors.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import type {
+  ReplayDiffView,
+  ReplayPageView,
+  ReplayView,
+  ShownRow,
+} from "../../ports/console-control-views.ts";
+import type { PageRequest } from "../../ports/console-source.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import type { RowDifference } from "../../ports/shadow.ts";
+import { findReplay, listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
+import { LedgerReplays, type ReplayStatus, type Replays } from "../replay/open-replays.ts";
+
+/** What another thread can be sent of a pipeline: enough to find its replays. */
+export interface ReplayOwner {
+  readonly pipeline: Pick<Pipeline, "name" | "generation" | "sink">;
+  /** R2 */
+  readonly hidden: boolean;
+}
+
+interface ReplayPorts {
+  readonly ledger: Ledger;
+  readonly url: string;
+  readonly owner: ReplayOwner | null;
+}
+
+const SAMPLES_MAX = 10;
+const MASKED = "***";
+const TEXT_CHARS_MAX = 500;
+
+/** Null for a pipeline of which the console has only the name (R1). */
+function replaysOf({ ledger, url, owner }: ReplayPorts, scope: LedgerScope): Replays | null {
+  if (owner === null) return null;
+  const { pipeline } = owner;
+  if (pipeline.name !== scope.pipeline || pipeline.generation !== scope.generation) return null;
+  return new LedgerReplays(pipeline as Pipeline, { ledger: url }, ledger);
+}
+
+export async function readReplays(
+  ports: ReplayPorts,
+  scope: LedgerScope,
+  { cursor, limit }: PageRequest,
+): Promise<ReplayPageView> {
+  const entries = await listReplays(ports.ledger, scope);
+  const from = cursor !== null && /^\d{1,9}$/.test(cursor) ? Number(cursor) : 0;
+  const page = entries.slice(from, from + limit);
+  const views: ReplayView[] = [];
+  for (const entry of page) views.push(await readEntry(ports, scope, entry));
+  return { replays: views, next: from + limit < entries.length ? String(from + limit) : null };
+}
+
+export async function readReplay(
+  ports: ReplayPorts,
+  scope: LedgerScope,
+  run: string,
+): Promise<ReplayView | null> {
+  const entry = await findReplay(ports.ledger, scope, run);
+  return entry === null ? null : readEntry(ports, scope, entry);
+}
+
+async function readEntry(ports: ReplayPorts, scope: LedgerScope, entry: ReplayEntry) {
+  const replays = replaysOf(ports, scope);
+  return replayView(entry, replays === null ? null : await replays.show(entry.run));
+}
+
+function replayView(entry: ReplayEntry, status: ReplayStatus | null): ReplayView {
+  const { run, generation, request, inputs, missing, createdAt, digests } = entry;
+  const { into, from, to, bucket, prefix } = request;
+  const outcome = status?.outcome ?? null;
+  return {
+    run,
+    generation,
+    state: status?.state ?? "unknown", // R1
+    into,
+    from,
+    to,
+    prefix: bucket === null ? null : `s3://${bucket}/${prefix ?? ""}`,
+    inputs,
+    missing: missing.length,
+    createdAt,
+    codeDigest: digests.codeDigest,
+    outcome: outcome === null ? null : outcomeView(outcome),
+    tables: [...(status?.tables ?? [])].map(([table, shadow]) => ({ table, shadow })),
+  };
+}
+
+function outcomeView({
+  committed,
+  superseded,
+  failed,
+  failures,
+}: NonNullable<ReplayStatus["outcome"]>) {
+  return { committed, superseded, failed, failures };
+}
+
+export async function readReplayDiff(
+  ports: ReplayPorts,
+  scope: LedgerScope,
+  run: string,
+): Promise<ReplayDiffView | null> {
+  if ((await findReplay(ports.ledger, scope, run)) === null) return null;
+  const replays = replaysOf(ports, scope);
+  if (replays === null) {
+    const message = "a comparison needs the pipeline file; start the console with --pipeline FILE";
+    throw new TidegateError("TG_REPLAY_REFUSED", message); // R1
+  }
+  const hidden = ports.owner?.hidden ?? true;
+  const tables = await replays.diff(run, SAMPLES_MAX);
+  return {
+    run,
+    hidden,
+    tables: tables.map(({ table, added, removed, changed, keptObjects, samples }) => {
+      const shown = samples.map(({ kind, key, live, replayed }) => ({
+        kind,
+        key: rowView(key, hidden),
+        live: live === null ? null : rowView(live, hidden),
+        replayed: replayed === null ? null : rowView(replayed, hidden),
+      }));
+      return { table, added, removed, changed, keptObjects, samples: shown };
+    }),
+  };
+}
+
+function rowView(row: RowDifference["key"], hidden: boolean): ShownRow {
+  const entries = Object.entries(row).map(([column, value]) => {
+    if (hidden) return [column, MASKED]; // R2
+    return [column, value === null ? null : String(value).slice(0, TEXT_CHARS_MAX)];
+  });
+  return Object.fromEntries(entries) as ShownRow;
+}
