@@ -141,10 +141,7 @@ class RunningWorld implements World {
       source: "lateQueue",
     } as const;
     this.#backfiller = new Backfiller(services, { ...common, planOf });
-    this.#auditor = new Auditor(services, {
-      ...common,
-      pipeline: () => this.#pipelineOfNoProcess(),
-    });
+    this.#auditor = new Auditor(services, common, () => this.#pipelineOfNoProcess());
     this.#tables =
       services.tables && new TablesLife(services, services.tables, { seed, topology, lateMsOf });
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;

@@ -20,8 +20,6 @@ import { SimProcess } from "./process.ts";
 export interface AuditorOptions {
   readonly topology: Topology;
   readonly parts: WorldParts;
-  /** For reading messages: its handler never runs. */
-  readonly pipeline: () => Pipeline;
 }
 
 export const AUDIT_GRACE_MS = minutes(1);
@@ -30,13 +28,16 @@ const PAUSE_MS = minutes(1);
 export class Auditor {
   readonly #services: WorldServices;
   readonly #options: AuditorOptions;
+  readonly #pipeline: () => Pipeline;
   #runs = 0;
   #hasFinal = false;
   #process: SimProcess | null = null;
 
-  constructor(services: WorldServices, options: AuditorOptions) {
+  /** `pipeline` is for reading messages: its handler never runs. */
+  constructor(services: WorldServices, options: AuditorOptions, pipeline: () => Pipeline) {
     this.#services = services;
     this.#options = options;
+    this.#pipeline = pipeline;
   }
 
   get busy(): boolean {
@@ -113,7 +114,7 @@ export class Auditor {
 
   async #readQueue(now: EpochMs): Promise<QueueSnapshot> {
     const looks = queueLooks(this.#services);
-    const states = await readQueuedStates(looks, this.#options.pipeline());
+    const states = await readQueuedStates(looks, this.#pipeline());
     return { kind: "exact", ...states, settledBefore: now };
   }
 
