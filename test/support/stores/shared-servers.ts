@@ -1,5 +1,5 @@
-// Shared servers: one DynamoDB Local for the test files of a run. Its start costs as much as most of
-// these files, and a server that is warm answers with less work.
+// Shared servers: one DynamoDB Local for the test files of a run. Its start costs as much as most
+// of these files, and a server that is warm answers with less work.
 //   H1. It starts when the first file asks for it, so that other runs do not pay for it.
 //   H2. Vitest's own process holds it: a worker that crashes leaves nothing behind, and it stops
 //       after the last test of the run.
