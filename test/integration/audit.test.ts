@@ -28,14 +28,15 @@ import type { RunSettings } from "../../src/run/config.ts";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
 import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { useForeignServer } from "../support/foreign/foreign-servers.ts";
+import { isFullSize } from "../support/full-size.ts";
 import { createS3Client } from "../support/s3-buckets.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const SCHEMA = new URL("../../docs/reference/schemas/audit-statement.schema.json", import.meta.url);
 const folder = useTemporaryFolder("audit");
-const moto = await useForeignServer("moto");
-const dynamo = await useDynamo();
+const moto = isFullSize ? await useForeignServer("moto") : null;
+const dynamo = isFullSize ? await useDynamo() : null;
 const quiet = { onLogLine: () => {}, onError: () => {} };
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };
 /** Nothing of a test is older than the default grace period. */
@@ -253,9 +254,9 @@ describe("on the embedded cloud", () => {
   }, 60_000);
 });
 
-describe.skipIf(moto === null || !dynamo.available)("on moto and DynamoDB Local", () => {
+describe.skipIf(moto === null || dynamo?.available !== true)("on moto and DynamoDB Local", () => {
   test("an audit finds the object whose event never came, and a repair ingests it", async () => {
-    const ledger = `dynamodb://audit${Date.now()}?region=us-east-1&endpoint=${dynamo.endpoint}`;
+    const ledger = `dynamodb://audit${Date.now()}?region=us-east-1&endpoint=${dynamo?.endpoint}`;
     const created = await openLedger(ledger, systemPorts, { listing: true });
     await created.close();
     const tablesDatabase = join(folder, `audit-${names + 1}-tables.db`);

@@ -8,6 +8,7 @@ import { SQS } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { endOf, startCommand, untilHolds } from "../support/command-process.ts";
+import { needsFullSize } from "../support/full-size.ts";
 import { createS3Client } from "../support/s3-buckets.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -87,7 +88,8 @@ async function worldOf(bucket: string) {
   };
 }
 
-test("prefix, times and a dry run choose what is ingested, and JSON lines count it", async () => {
+test("prefix, times and a dry run choose what is ingested, and JSON lines count it", async (context) => {
+  needsFullSize(context);
   const world = await worldOf("chosen");
   for (const key of ["in/a", "in/b", "other/c"]) await world.put(key);
   const first = await world.run("--prefix", "in/", ...UNTIL, "--rate", "1000");
@@ -135,7 +137,8 @@ test("a backfill that was killed is continued, and every object is ingested once
   expect(last.lines.at(-1)).toMatchObject({ continued: false, done: 0, skipped: keys.length });
 }, 120_000);
 
-test("a backfill beside a running pipeline ingests every object, and none is lost", async () => {
+test("a backfill beside a running pipeline ingests every object, and none is lost", async (context) => {
+  needsFullSize(context);
   const world = await worldOf("beside");
   const old = Array.from({ length: 20 }, (_, nth) => `old/${String(nth).padStart(2, "0")}`);
   const fresh = Array.from({ length: 20 }, (_, nth) => `new/${String(nth).padStart(2, "0")}`);

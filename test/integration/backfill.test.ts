@@ -16,13 +16,14 @@ import type { RunSettings } from "../../src/run/config.ts";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
 import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { useForeignServer } from "../support/foreign/foreign-servers.ts";
+import { isFullSize } from "../support/full-size.ts";
 import { createS3Client } from "../support/s3-buckets.ts";
 import { useDynamo } from "../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("backfill");
-const moto = await useForeignServer("moto");
-const dynamo = await useDynamo();
+const moto = isFullSize ? await useForeignServer("moto") : null;
+const dynamo = isFullSize ? await useDynamo() : null;
 const quiet = { onLogLine: () => {}, onError: () => {} };
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };
 let cloud: Awaited<ReturnType<typeof startCloud>>;
@@ -192,9 +193,9 @@ describe("on the embedded cloud", () => {
   });
 });
 
-describe.skipIf(moto === null || !dynamo.available)("on moto and DynamoDB Local", () => {
+describe.skipIf(moto === null || dynamo?.available !== true)("on moto and DynamoDB Local", () => {
   test("objects without notifications are ingested once", async () => {
-    const { table, endpoint } = { table: `backfill${Date.now()}`, endpoint: dynamo.endpoint };
+    const { table, endpoint } = { table: `backfill${Date.now()}`, endpoint: dynamo?.endpoint };
     const ledger = `dynamodb://${table}?region=us-east-1&endpoint=${endpoint}`;
     const tablesDatabase = join(folder, `backfill-${names + 1}.db`);
     await tellBackfill(await placeOn(moto ?? "", { ledger, tablesDatabase }));

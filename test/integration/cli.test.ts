@@ -8,6 +8,7 @@ import { devNull } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
+import { needsFullSize, sampleOf } from "../support/full-size.ts";
 
 /** Linux's: takes nothing. */
 const FULL_DISK = "/dev/full";
@@ -78,7 +79,7 @@ describe("tidegate", () => {
     });
   });
 
-  test.each([
+  const lines: [string[], string][] = [
     [["upp"], 'unknown command "upp"; did you mean up?'],
     [["--verson"], 'unknown flag "--verson"; did you mean --version?'],
     [["up", "--prot", "1"], '"up" has no flag --prot; did you mean --port?'],
@@ -89,12 +90,16 @@ describe("tidegate", () => {
     [["up", "--data"], "--data needs a value: FOLDER"],
     [["up", "--memory", "--data", "x"], "use either --memory or --data"],
     [["up", "now"], '"up" takes no argument, but got "now"'],
-  ])("rejects %j with one line and exit code 2", async (words, message) => {
-    const { code, out, err } = await end(...words);
-    expect([code, out]).toEqual([2, ""]);
-    expect(err).toContain(message);
-    expect(err.trim().split("\n")).toHaveLength(1);
-  });
+  ];
+  test.each(sampleOf(4, lines))(
+    "rejects %j with one line and exit code 2",
+    async (words, message) => {
+      const { code, out, err } = await end(...words);
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toContain(message);
+      expect(err.trim().split("\n")).toHaveLength(1);
+    },
+  );
 });
 
 test("a command whose reader closes the pipe ends without a stack trace", async () => {
@@ -136,7 +141,7 @@ describe("tidegate up", () => {
     expect(run.printed.err).toBe("");
   });
 
-  test.each(["SIGTERM", "SIGINT"] as const)(
+  test.each(sampleOf(2, ["SIGTERM", "SIGINT"] as const))(
     "stops cleanly upon %s with a long poll and idle connections open",
     async (signal) => {
       const { child, ended, ready } = await startReady("--memory");
@@ -162,13 +167,15 @@ describe("tidegate up", () => {
     expect((await ended).code).toBe(143);
   });
 
-  test("warns when it listens beyond loopback, and not otherwise", async () => {
+  test("warns when it listens beyond loopback, and not otherwise", async (context) => {
+    needsFullSize(context);
     const open = await startReady("--memory", "--host", "0.0.0.0");
     expect(open.printed.err).toMatch(/^Warning: listening on 0\.0\.0\.0.*No credentials/);
     expect(open.ready.endpoint).toBe(`http://127.0.0.1:${open.ready.port}`);
   });
 
-  test("answers to the names of --allow-host, and to no other foreign name", async () => {
+  test("answers to the names of --allow-host, and to no other foreign name", async (context) => {
+    needsFullSize(context);
     const closed = await startReady("--memory");
     expect(await statusFor(closed.ready, "tidegate:4566")).toBe(403);
     const flags = ["--allow-host", "tidegate, host.docker.internal", "--allow-link-local"];
@@ -200,7 +207,8 @@ describe("tidegate up", () => {
     expect(err).toContain("TG_STORE_LOCKED");
   });
 
-  test("refuses a folder whose lock file was deleted while its broker runs, which continues", async () => {
+  test("refuses a folder whose lock file was deleted while its broker runs, which continues", async (context) => {
+    needsFullSize(context);
     const { child, ready } = await startReady("--data", "d");
     const { QueueUrl = "" } = await call(ready, "CreateQueue", { QueueName: "q" });
     for (const round of ["with a log", "again"]) {
@@ -220,7 +228,8 @@ describe("tidegate up", () => {
     expect((await call(next.ready, "ReceiveMessage", asked)).Messages).toHaveLength(2);
   });
 
-  test("refuses a file in place of a folder, and says that it is one", async () => {
+  test("refuses a file in place of a folder, and says that it is one", async (context) => {
+    needsFullSize(context);
     const file = join(commands.folder, "notes.txt");
     writeFileSync(file, "mine");
     const { code, err } = await end("up", "--port", "0", "--data", file);
@@ -279,24 +288,30 @@ describe("setup and faults from files", () => {
     }
   });
 
-  test.each([
+  const setups: [unknown, RegExp][] = [
     ["{", /is not valid JSON.*line 1/],
     ['{"queues": [], "queues": []}', /is not valid JSON/],
     [{ queues: [{ name: "q", colour: "red" }] }, /\/queues\/0\/colour is an unknown field/],
     [{ queues: [{ name: "q", attributes: { DelaySeconds: -1 } }] }, /\/queues\/0 is refused/],
-  ])("a setup of %j ends with exit code 2 and a message", async (value, message) => {
-    write("bad.json", value);
-    const { code, out, err } = await end("up", "--memory", "--port", "0", "--setup", "bad.json");
-    expect([code, out]).toEqual([2, ""]);
-    expect(err).toMatch(message);
-  });
+  ];
+  test.each(sampleOf(3, setups))(
+    "a setup of %j ends with exit code 2 and a message",
+    async (value, message) => {
+      write("bad.json", value);
+      const { code, out, err } = await end("up", "--memory", "--port", "0", "--setup", "bad.json");
+      expect([code, out]).toEqual([2, ""]);
+      expect(err).toMatch(message);
+    },
+  );
 
-  test("a file that is not there ends with exit code 2", async () => {
+  test("a file that is not there ends with exit code 2", async (context) => {
+    needsFullSize(context);
     const { code, err } = await end("up", "--memory", "--port", "0", "--setup", "none.json");
     expect([code, err]).toEqual([2, expect.stringContaining("cannot read none.json (ENOENT)")]);
   });
 
-  test("faults appear in the ready line and in health, and invalid ones end with exit code 2", async () => {
+  test("faults appear in the ready line and in health, and invalid ones end with exit code 2", async (context) => {
+    needsFullSize(context);
     write("faults.json", { kind: "throttle", target: { queue: "*" }, probability: 0.5 });
     const { ready, printed } = await startReady("--memory", "--faults", "faults.json");
     expect(ready).toMatchObject({ faults: 1 });

@@ -5,6 +5,7 @@ import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } 
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CommandRun, endOf, untilHolds, useCommands } from "../support/command-process.ts";
+import { needsFullSize, sampleOf } from "../support/full-size.ts";
 import { openTaskWorld, type TaskWorld, WRITE_ROW } from "../support/task-world.ts";
 
 const commands = useCommands("dispatch");
@@ -73,7 +74,7 @@ test("each message gets a task, and no message is received beyond the limit of t
   expect(readdirSync(join(commands.folder, ".tidegate", "tasks"))).toEqual([]);
 });
 
-test.each(["SIGKILL", "SIGTERM"] as const)(
+test.each(sampleOf(2, ["SIGKILL", "SIGTERM"] as const))(
   "tasks of a dispatcher that ended by %s are adopted by the next one",
   async (signal) => {
     await using world = await openTaskWorld(commands);
@@ -94,7 +95,8 @@ test.each(["SIGKILL", "SIGTERM"] as const)(
   },
 );
 
-test("a task that vanishes is a counted failure, and the record gets another task", async () => {
+test("a task that vanishes is a counted failure, and the record gets another task", async (context) => {
+  needsFullSize(context);
   await using world = await openTaskWorld(commands);
   await world.send(1);
   const run = dispatch(world);
@@ -132,7 +134,8 @@ test("a dispatcher that was frozen past its lease does not stop a task that anot
   expect(numbersOf(world)).toEqual([1]);
 });
 
-test("poison messages are dead-lettered, and messages of a FIFO group keep their order", async () => {
+test("poison messages are dead-lettered, and messages of a FIFO group keep their order", async (context) => {
+  needsFullSize(context);
   await using world = await openTaskWorld(commands, { fifo: true });
   for (const n of [1, 2, 3]) await world.send(n);
   const code = `${WRITE_ROW}

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { isRunning } from "../../src/adapters/task/process-id.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import { endOf, untilHolds, useCommands } from "../support/command-process.ts";
+import { needsFullSize } from "../support/full-size.ts";
 import { openTaskWorld, type TaskWorld, WRITE_ROW } from "../support/task-world.ts";
 
 const commands = useCommands("task");
@@ -46,7 +47,8 @@ test("exit code 75 is a counted failure of class temporary, and is retried", asy
   expect([next, world.rows()]).toEqual([0, [{ n: 1, by: "2" }]]);
 });
 
-test("any other exit code is a counted failure of its class, dead-lettered in the end", async () => {
+test("any other exit code is a counted failure of its class, dead-lettered in the end", async (context) => {
+  needsFullSize(context);
   await using world = await openTaskWorld(commands);
   await world.send(1);
   for (const state of ["failed", "parked"]) {
@@ -62,7 +64,8 @@ test("without a command, the usage is one sentence", async () => {
   expect([code, err]).toEqual([2, '"task" needs -- and CMD [ARGS] after its flags\n']);
 });
 
-test("the message stays hidden while the command runs longer than the visibility timeout", async () => {
+test("the message stays hidden while the command runs longer than the visibility timeout", async (context) => {
+  needsFullSize(context);
   await using world = await openTaskWorld(commands);
   await world.send(1);
   const slow = `await new Promise((resolve) => setTimeout(resolve, 5_000));${WRITE_ROW}`;
@@ -121,7 +124,8 @@ test("a task that is frozen past its lease kills its command and commits nothing
   expect(world.rows()).toEqual([{ n: 1, by: "2" }]);
 });
 
-test("messages of a FIFO group are processed in order, one task at a time", async () => {
+test("messages of a FIFO group are processed in order, one task at a time", async (context) => {
+  needsFullSize(context);
   await using world = await openTaskWorld(commands, { fifo: true });
   for (const n of [1, 2]) await world.send(n);
   const write = world.script("write", WRITE_ROW);
