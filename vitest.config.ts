@@ -1,11 +1,25 @@
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineConfig, defineProject } from "vitest/config";
+import { defineConfig, defineProject, type Plugin } from "vitest/config";
 import { HeavyFirst } from "./test/support/heavy-first.ts";
 
 // Examples import the package by its name. In tests that resolves to its sources, without a build.
 const conditions = ["tidegate-source", "node"];
-const resolution = { resolve: { conditions }, ssr: { resolve: { conditions } } };
+// Pipeline files of tests are in temporary folders, from where the package's name leads nowhere.
+const ownPackage: Plugin = {
+  name: "own-package",
+  enforce: "pre",
+  resolveId(id, importer) {
+    const isOurs = id === "tidegate" || id.startsWith("tidegate/");
+    if (!isOurs || importer?.startsWith(import.meta.dirname)) return null;
+    return this.resolve(id, join(import.meta.dirname, "src/index.ts"));
+  },
+};
+const resolution = {
+  plugins: [ownPackage],
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+};
 
 /** Much longer than any test takes alone, because others may run at the same time. */
 const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };

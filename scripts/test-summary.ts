@@ -2,10 +2,13 @@
 //   M1. Every problem counts as failed: a test, a hook, a file that could not be loaded, an
 //       uncaught error.
 //   M2. Each reason for skipping is printed once, with its number of tests.
+//   M3. The longest files are listed, longest first: what to shorten when a run takes too long.
 
 /** The part of vitest's report that the summary reads. */
 export interface ReportedModule {
+  readonly relativeModuleId: string;
   errors(): readonly unknown[];
+  diagnostic(): { readonly duration: number; readonly collectDuration: number };
   readonly children: {
     allTests(): Iterable<ReportedTest>;
     allSuites(): Iterable<{ errors(): readonly unknown[] }>;
@@ -21,8 +24,10 @@ export interface Summary {
   readonly failed: number;
   readonly skipped: number;
   readonly skipLines: readonly string[];
+  readonly longLines: readonly string[];
 }
 
+const LONGEST = 10;
 const NO_REASON = "marked with skip or todo";
 
 export function summarize(modules: readonly ReportedModule[], uncaught: number): Summary {
@@ -41,5 +46,21 @@ export function summarize(modules: readonly ReportedModule[], uncaught: number):
     }
   }
   const skipLines = [...reasons].map(([note, tests]) => `skipped ${tests}: ${note}`); // M2
-  return { ...counts, skipLines };
+  return { ...counts, skipLines, longLines: longestOf(modules) };
+}
+
+/** M3 */
+function longestOf(modules: readonly ReportedModule[]): string[] {
+  const durationOf = (module: ReportedModule) => {
+    const { duration, collectDuration } = module.diagnostic();
+    return duration + collectDuration;
+  };
+  return modules
+    .toSorted((a, b) => durationOf(b) - durationOf(a))
+    .slice(0, LONGEST)
+    .map((module) => `${seconds(durationOf(module))}  ${module.relativeModuleId}`);
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`.padStart(8);
 }

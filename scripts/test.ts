@@ -40,6 +40,8 @@ async function runTests(args: readonly string[]): Promise<void> {
   await vitest.close();
   if (summary.failed > 0 || summary.passed === 0) process.exitCode = 1;
   console.log(`tidy and tests: ${process.exitCode ? "failed" : "passed"}, ${elapsed()}`);
+  console.log("\nthe longest files, with their waiting:");
+  for (const line of summary.longLines) console.log(line);
   for (const line of summary.skipLines) console.log(line);
   console.log(`${summary.passed} passed, ${summary.failed} failed, ${summary.skipped} skipped`); // T3
 }

@@ -16,17 +16,21 @@ const HEAD: ManifestHead = {
     pipeline: "soil",
     generation: 0,
     part: 1,
+    day: null,
     startedAt: "2026-11-15T00:00:00Z",
     endedAt: null,
     window: null,
     revisionOf: null,
+    file: null,
   },
   code: { digest: "c" },
-  config: { digest: "d" },
+  config: { digest: "d", pipeline: "p" },
   environment: { node: "v24" },
+  request: {},
   parameters: {},
   seeds: {},
   models: {},
+  lookups: {},
 };
 
 function input(key: string, eventTime: string, fields: Partial<ManifestInput> = {}): ManifestInput {
@@ -98,11 +102,13 @@ test("the digest of a manifest covers every field (R3)", async () => {
     { outputs: [] },
     { run: { ...manifest.run, kind: "replay" } },
     { code: { digest: "x" } },
-    { config: { digest: "x" } },
+    { config: { ...manifest.config, pipeline: "x" } },
     { environment: {} },
     { parameters: { a: 1 } },
     { seeds: { a: "1" } },
     { models: { m: "2" } },
+    { lookups: { l: "2" } },
+    { request: { from: 1 } },
   ];
   for (const edit of edits) {
     expect(digestOfManifest({ ...manifest, ...edit })).not.toBe(manifest.digest);

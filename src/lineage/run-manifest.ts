@@ -44,19 +44,29 @@ export interface ManifestHead {
     readonly kind: "live" | "replay" | "backfill";
     readonly pipeline: string;
     readonly generation: number;
-    /** Counts from 1: a live run is split by day. */
+    /** Counts from 1 in each day: a large day is split. */
     readonly part: number;
+    /** The UTC day of the commits, `2026-03-01`; null for a whole run. */
+    readonly day: string | null;
     readonly startedAt: string;
     readonly endedAt: string | null;
     readonly window: { readonly from: string; readonly to: string; readonly cut: string } | null;
     readonly revisionOf: string | null;
+    /** The pipeline file, by its path; null if there was none. */
+    readonly file: string | null;
   };
   readonly code: { readonly digest: string };
-  readonly config: { readonly digest: string };
+  /** Of all settings, and of those of the pipeline alone, which `reproduce` compares. */
+  readonly config: { readonly digest: string; readonly pipeline: string };
   readonly environment: Readonly<Record<string, string>>;
+  /** What a replay was asked for; empty for a live run. */
+  readonly request: JsonObject;
+  /** The parameters of the pipeline, by value. */
   readonly parameters: JsonObject;
   readonly seeds: Readonly<Record<string, string>>;
   readonly models: Readonly<Record<string, string>>;
+  /** SHA-256 of each lookup of the pipeline. */
+  readonly lookups: Readonly<Record<string, string>>;
 }
 
 export interface ManifestOutput {
@@ -150,10 +160,10 @@ export async function* writeManifest(
 /** The digest that a manifest must have (R3). */
 export function digestOfManifest(manifest: RunManifest): string {
   const { schema, inputs, outputs, counts, late, missing } = manifest;
-  const { run, code, config, environment, parameters, seeds, models } = manifest;
+  const { run, code, config, environment, request, parameters, seeds, models, lookups } = manifest;
   const digest = createDigest("sha256");
   const seal = (value: unknown) => digest.update(bytesOf(`${canonicalJson(value)}\n`));
-  seal([schema, { run, code, config, environment, parameters, seeds, models }]);
+  seal([schema, { run, code, config, environment, request, parameters, seeds, models, lookups }]);
   for (const input of inputs) seal(input);
   seal({ outputs, counts, late, missing });
   return hexOf(digest.digest());

@@ -9,6 +9,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import type net from "node:net";
+import { userLocation } from "./user-location.ts";
 
 export type HandlerUse = "time" | "random" | "timer" | "socket";
 
@@ -37,8 +38,6 @@ export class SocketRefused extends Error {
 }
 
 const worlds = new AsyncLocalStorage<HandlerWorld>();
-const OWN_FILES = new URL("../", import.meta.url).href;
-const FRAMES_MAX = 50;
 
 /** Runs `work` with globals answered by `world`; needs an installed watch (W1). */
 export function watchHandler<T>(world: HandlerWorld, work: () => T): T {
@@ -280,20 +279,4 @@ function watchedConnect(inner: (...all: unknown[]) => unknown) {
 
 function at(location: string | null): string {
   return location === null ? "" : ` at ${location}`;
-}
-
-/** The innermost location in the user's code on the stack. */
-function userLocation(): string | null {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = FRAMES_MAX;
-  const { stack = "" } = new Error("here");
-  Error.stackTraceLimit = limit;
-  for (const line of stack.split("\n").slice(1)) {
-    const [, file = "", row = ""] = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):\d+\)?$/.exec(line) ?? [];
-    if (file === "" || file.includes("/node_modules/")) continue;
-    const url = file.startsWith("file:") ? file : `file://${file}`;
-    if (!url.startsWith(OWN_FILES))
-      return `${url.replace(/\?.*$/, "").slice("file://".length)}:${row}`;
-  }
-  return null;
 }

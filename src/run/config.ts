@@ -260,6 +260,16 @@ export const SETTINGS = {
     commands: ["run", "dev"],
     doc: "OpenLineage server or file to which the run reports its start and end (default: none).",
   },
+  manifests: {
+    flag: "manifests",
+    env: "TIDEGATE_MANIFESTS",
+    takes: text("FOLDER|URL"),
+    fallback: null,
+    commands: ["run", "dev"],
+    doc:
+      "Folder or s3://bucket/prefix for the daily manifests of runs (default: none; with dev, " +
+      "manifests in the data folder).",
+  },
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;
@@ -292,6 +302,7 @@ export interface RunSettings {
   readonly stuckMinutes?: number | undefined;
   readonly acceptClock?: boolean | undefined;
   readonly openlineage?: string | undefined;
+  readonly manifests?: string | undefined;
 }
 
 /** Settings with a default are always present. */

@@ -29,7 +29,9 @@ export function prepareRun(
   given: RunSettings,
 ): PreparedRun {
   const filled = fillSettings(command, given); // S1
-  const settings = { ...filled, ledger: filled.ledger ?? ledgerIn(filled.data) };
+  const manifests = filled.manifests ?? (command === "dev" ? join(filled.data, "manifests") : "");
+  const ledger = filled.ledger ?? ledgerIn(filled.data);
+  const settings = { ...filled, ledger, ...(manifests !== "" && { manifests }) };
   return { pipeline: withTablesIn(withOverrides(pipeline, settings), settings), settings }; // S2
 }
 

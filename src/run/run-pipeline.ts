@@ -25,9 +25,7 @@ import { systemCallLimit } from "../platform/call-limit.ts";
 import { systemPorts } from "../platform/index.ts";
 import { printError } from "../platform/print-error.ts";
 import type { LeaseRenewer } from "../ports/lease-renewer.ts";
-import type { Ledger } from "../ports/ledger.ts";
 import type { Queue, QueueFacts } from "../ports/queue-receiver.ts";
-import type { Telemetry } from "../ports/telemetry.ts";
 import { createRowReader } from "../readers/row-reader.ts";
 import { createTelemetry, type ProcessTelemetry } from "../telemetry/create-telemetry.ts";
 import type { OtlpExport } from "../telemetry/otlp-export.ts";
@@ -35,7 +33,6 @@ import { loadTracing } from "../telemetry/tracing.ts";
 import type { FilledSettings } from "./config.ts";
 import { startLateUpkeep } from "./late/late-upkeep.ts";
 import type { OpenRenewer, RenewalTerms } from "./leases/open-renewer.ts";
-import { startLineageEvents } from "./lineage/lineage-events.ts";
 import {
   type MetricsListener,
   type MetricsSource,
@@ -46,7 +43,7 @@ import { openLedger } from "./open/open-ledger.ts";
 import { openSink } from "./open/open-sink.ts";
 import { parseStoreUrl } from "./open/store-url.ts";
 import type { PreparedRun, ReadySettings } from "./prepare-run.ts";
-import { recordRun } from "./runs/record-run.ts";
+import { startRecording } from "./runs/start-recording.ts";
 import { startUpkeep } from "./upkeep/start-upkeep.ts";
 import { untilIdle, whenFinished } from "./when-finished.ts";
 
@@ -54,6 +51,8 @@ import { untilIdle, whenFinished } from "./when-finished.ts";
 export interface PipelineHost {
   readonly environment: Environment;
   readonly openRenewer: OpenRenewer;
+  /** The endpoint of S3, for manifests in a bucket. Default: that of the settings. */
+  readonly endpoint?: string;
   /** As in the options of a consumer. */
   readonly prefetch?: ConsumerOptions["prefetch"];
 }
@@ -112,7 +111,7 @@ export interface RunningPipeline extends AsyncDisposable {
 /** Starts a pipeline; the environment is closed with it. */
 export async function runPipeline(
   prepared: PreparedRun,
-  { environment, openRenewer, prefetch }: PipelineHost,
+  { environment, openRenewer, prefetch, endpoint }: PipelineHost,
   options: StartOptions = {},
 ): Promise<RunningPipeline> {
   const { pipeline, settings } = prepared;
@@ -139,8 +138,8 @@ export async function runPipeline(
     const health = () => healthOf(pipeline, consumer, state.draining);
     const listener = await openListener({ telemetry, health, onError }, settings);
     closers.unshift(() => listener.close()); // G3
-    const shared = { ...ports, ledger, telemetry, sink };
-    closers.push(await startRecording({ ...shared, consumer, runId, state, file }, prepared));
+    const shared = { ...ports, ledger, telemetry, sink, file, endpoint };
+    closers.push(await startRecording({ ...shared, consumer, runId, state }, prepared));
     await consumer.start();
     const late = startLateUpkeep(shared, pipeline);
     const upkeep = [late, ...startUpkeep(pipeline, settings, shared)];
@@ -169,30 +168,6 @@ export async function runPipeline(
     await closeAll(); // G1
     throw error;
   }
-}
-
-/** Records the run in the ledger and reports it; returns how to end both. */
-async function startRecording(
-  ports: {
-    readonly ledger: Ledger;
-    readonly consumer: Consumer;
-    readonly telemetry: Telemetry;
-    readonly runId: string;
-    readonly state: RunState;
-    readonly file: string | undefined;
-  },
-  prepared: PreparedRun,
-): Promise<() => Promise<void>> {
-  const { ledger, telemetry, runId, state, file } = ports;
-  const { pipeline, settings } = prepared;
-  const recorder = await recordRun(ports, runId, prepared, file);
-  const run = { id: runId, pipeline, ledgerUrl: settings.ledger };
-  const reporting = { ...systemPorts, ledger, telemetry };
-  const events = await startLineageEvents(reporting, run, settings.openlineage);
-  return async () => {
-    await recorder.close();
-    await events.close(state.failure);
-  };
 }
 
 interface RunState {

@@ -6,7 +6,7 @@ import { runSeed } from "./run-seed.ts";
 import { writeStory } from "./story.ts";
 
 /** At least one chunk, and a tenth as many fresh seeds. */
-const FIXED = Number(process.env.TIDEGATE_SIM_SEEDS ?? 40);
+const FIXED = Number(process.env.TIDEGATE_SIM_SEEDS ?? 20);
 const FRESH = Math.ceil(FIXED / 10);
 const CHUNK = 20;
 /** Smaller worlds than `tidegate sim` draws, so that many of them fit into a test. */

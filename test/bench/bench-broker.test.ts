@@ -4,10 +4,14 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { needsFullSize } from "../support/full-size.ts";
 
 const bench = join(import.meta.dirname, "..", "..", "bench", "broker.ts");
 
-test("a quick run measures every row of Tidegate's server", { timeout: 180_000 }, async () => {
+test("a quick run measures every row of Tidegate's server", {
+  timeout: 180_000,
+}, async (context) => {
+  needsFullSize(context);
   const only = ["throughput", "million", "dedup", "startup", "floor", "ours"];
   const flags = only.flatMap((name) => ["--only", name]);
   const { stdout } = await promisify(execFile)(process.execPath, [

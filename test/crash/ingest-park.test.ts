@@ -1,5 +1,6 @@
 // Kills a consumer at every point of parking a record, lets a fresh one continue, and checks the
-// dossier, the dead letters and the queue. TIDEGATE_KILL_WAYS=all runs every path, as CI does.
+// dossier, the dead letters and the queue. TIDEGATE_KILL_WAYS=all runs every path and point, as CI
+// does.
 //   G1. Whatever the point, the record is parked with one dossier, which names its dead letter.
 //   G2. A FIFO dead-letter queue holds one copy. A standard one holds one for each time that it was
 //       sent and not noted; readers treat the copies as one.
@@ -16,6 +17,7 @@ import {
 import { systemPorts } from "../../src/platform/index.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { IngestWorld, readLedger, type Stream } from "../support/crash/ingest-world.ts";
+import { sampleOf } from "../support/full-size.ts";
 import { type IngestPoint, PARKING_POINTS } from "./ingest-points.ts";
 import { PARTS, type WorkerConfig } from "./ingest-worker.ts";
 
@@ -59,8 +61,13 @@ const ALL_WAYS: readonly Way[] = [
   { title: "parked-fifo-claimed", fifo: true, lease: "ledger", feed: poison },
   { title: "parked-unreadable", fifo: false, lease: "receipt", feed: unreadable },
 ];
-const WAYS = ALL_WAYS.filter(({ always }) => always || process.env.TIDEGATE_KILL_WAYS === "all");
-const CASES = WAYS.flatMap((way) => POINTS.map((point) => ({ ...way, point })));
+const ALL = process.env.TIDEGATE_KILL_WAYS === "all";
+const WAYS = ALL_WAYS.filter(({ always }) => always || ALL);
+const CASES = sampleOf(
+  3,
+  WAYS.flatMap((way) => POINTS.map((point) => ({ ...way, point }))),
+  ALL,
+);
 
 /** What `tidegate dlq list --peek` would show. */
 async function deadLettersOf({ folder, deadLetterUrl: queueUrl }: Stream): Promise<DeadLetter[]> {

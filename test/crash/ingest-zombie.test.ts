@@ -1,9 +1,11 @@
 // Zombies: a consumer is stopped by SIGSTOP past its lease, another consumer does its work, and
 // then the first one continues. Most of the time is spent waiting for leases to end, so tests run
 // in parallel, each on its own stream. Tests in which the other must keep its lease run alone.
+// TIDEGATE_KILL_WAYS=all runs every case, as CI does.
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IngestWorld, readLedger, type Stream } from "../support/crash/ingest-world.ts";
+import { sampleOf } from "../support/full-size.ts";
 import { openNotebook } from "./ingest-notebook-sink.ts";
 import type { IngestPoint } from "./ingest-points.ts";
 import type { WorkerConfig } from "./ingest-worker.ts";
@@ -45,9 +47,17 @@ const HOSTS: readonly (readonly [WorkerConfig["host"], Lease])[] = [
   ["lambda", "ledger"],
   ["task", "ledger"],
 ];
-const TABLE_CASES = HOSTS.flatMap(([host, lease]) =>
-  POINTS.map((point) => ({ host, lease, point })),
+const ALL = process.env.TIDEGATE_KILL_WAYS === "all";
+const TABLE_CASES = sampleOf(
+  4,
+  HOSTS.flatMap(([host, lease]) => POINTS.map((point) => ({ host, lease, point }))),
+  ALL,
 );
+const FUNCTION_CASES = [
+  ["ledger", "applying", 1],
+  ["auto", "in-handler", 0],
+  ["ledger", "handled", 0],
+] as const;
 
 describe("a consumer stopped past its lease commits nothing", () => {
   test.concurrent.each(TABLE_CASES)(
@@ -83,30 +93,29 @@ describe("a consumer stopped past its lease commits nothing", () => {
     checkTable(stream);
   });
 
-  test.concurrent.each([
-    ["auto", "in-handler", 0],
-    ["ledger", "handled", 0],
-    ["ledger", "applying", 1],
-  ] as const)("with a function sink: %s, %s", async (lease, point, calls) => {
-    const config = { lease, sink: "function" } as const;
-    const { stream, zombie } = await freeze(`function-${lease}-${point}`, point, config);
-    const successor = world.worker(stream, { ...config, owner: "successor" });
-    await successor.waitForLine(/^outcome committed$/);
-    await world.empty(stream.name);
-    zombie.signal("SIGCONT");
-    await zombie.waitForLine(/^outcome lost$/);
-    expect(await zombie.end("SIGTERM")).toBe(0);
-    expect(await successor.end("SIGTERM")).toBe(0);
-    const { records } = readLedger(stream, "function");
-    expect(records).toMatchObject([{ state: "committed" }]);
-    using db = openNotebook(`${stream.folder}/sink.db`);
-    const recorded = db.prepare("SELECT owner, fence, applied FROM calls ORDER BY rowid").all();
-    const late = recorded.filter(({ owner }) => owner === "zombie");
-    // After its last lease check it may still call the sink, but the older fence changes nothing.
-    expect(late.map(({ applied }) => applied)).toEqual(Array.from({ length: calls }, () => 0));
-    for (const { fence } of late) expect(Number(fence)).toBeLessThan(records[0]?.fence ?? 0);
-    const [note] = db.prepare("SELECT fence, rows FROM notes").all();
-    expect(note?.fence).toBe(records[0]?.fence);
-    expect(String(note?.rows)).not.toContain("zombie");
-  });
+  test.concurrent.each(sampleOf(3, FUNCTION_CASES, ALL))(
+    "with a function sink: %s, %s",
+    async (lease, point, calls) => {
+      const config = { lease, sink: "function" } as const;
+      const { stream, zombie } = await freeze(`function-${lease}-${point}`, point, config);
+      const successor = world.worker(stream, { ...config, owner: "successor" });
+      await successor.waitForLine(/^outcome committed$/);
+      await world.empty(stream.name);
+      zombie.signal("SIGCONT");
+      await zombie.waitForLine(/^outcome lost$/);
+      expect(await zombie.end("SIGTERM")).toBe(0);
+      expect(await successor.end("SIGTERM")).toBe(0);
+      const { records } = readLedger(stream, "function");
+      expect(records).toMatchObject([{ state: "committed" }]);
+      using db = openNotebook(`${stream.folder}/sink.db`);
+      const recorded = db.prepare("SELECT owner, fence, applied FROM calls ORDER BY rowid").all();
+      const late = recorded.filter(({ owner }) => owner === "zombie");
+      // After its last lease check it may still call the sink, but the older fence changes nothing.
+      expect(late.map(({ applied }) => applied)).toEqual(Array.from({ length: calls }, () => 0));
+      for (const { fence } of late) expect(Number(fence)).toBeLessThan(records[0]?.fence ?? 0);
+      const [note] = db.prepare("SELECT fence, rows FROM notes").all();
+      expect(note?.fence).toBe(records[0]?.fence);
+      expect(String(note?.rows)).not.toContain("zombie");
+    },
+  );
 });

@@ -14,6 +14,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePort } from "../../scripts/free-port.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
+import { needsFullSize } from "../support/full-size.ts";
 import { requirePart } from "../support/requires.ts";
 import { type ShellSession, startShell } from "../support/shell-session.ts";
 
@@ -106,7 +107,8 @@ async function follow({ typed, shown }: Step): Promise<void> {
   expect(failed, `${typed}\n${answer.output}`).toEqual([]);
 }
 
-test("every command of the tutorial prints what the page shows", async () => {
+test("every command of the tutorial prints what the page shows", async (context) => {
+  needsFullSize(context);
   const port = String(await freePort());
   const steps = stepsOf(page.replaceAll(`:${PAGE_PORT}`, `:${port}`));
   expect(steps.filter(({ shown }) => shown !== null).length).toBeGreaterThan(15);

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { findCheckov } from "../../scripts/checkov.ts";
 import { infraFiles } from "../../src/run/infra/infra-files.ts";
+import { needsFullSize } from "../support/full-size.ts";
 import { INFRA_PLANS } from "../support/infra/plans.ts";
 import { reportMissing } from "../support/requires.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -31,7 +32,8 @@ function check(target: string): Report {
   return JSON.parse(stdout) as Report;
 }
 
-test.runIf(typeof checkov === "string")("checkov has no finding, and would have one", () => {
+test.runIf(typeof checkov === "string")("checkov has no finding, and would have one", (context) => {
+  needsFullSize(context);
   for (const [index, plan] of Object.values(INFRA_PLANS).entries()) {
     for (const [path, text] of infraFiles(plan)) {
       const target = join(folder, `plan-${index}`, path);

@@ -22,6 +22,7 @@ import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker/broker-store.ts";
 import { loadAll, message } from "../contracts/broker-store.ts";
 import { entry, receiveInput } from "../support/broker/model-bench.ts";
+import { isFullSize } from "../support/full-size.ts";
 
 const FILE = "broker.sqlite";
 const LOG = "broker.sqlite-wal";
@@ -29,7 +30,7 @@ const PAGE_BYTES = 4_096;
 const FRAME_BYTES = PAGE_BYTES + 24;
 const COMMITS = 6;
 /** A prime, so that flips hit every part of a page; file headers are tested more densely. */
-const FLIP_STRIDE = 509;
+const FLIP_STRIDE = isFullSize ? 509 : 2_039;
 
 let root: string;
 /** A folder after kill -9: file and log, with all commits still in the log. */

@@ -4,6 +4,7 @@ import { SendMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { decrypt, encrypt, filesOf, plainText } from "../../examples/downloads/files.ts";
 import { createDownloadsWorld, type DownloadsWorld, QUEUE } from "../support/downloads-world.ts";
+import { needsFullSize } from "../support/full-size.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("downloads");
@@ -30,7 +31,8 @@ test("a decrypted file is the original, and changed bytes are noticed", () => {
   expect(() => decrypt(bytes)).toThrow();
 });
 
-test("every file is written once, although poller and consumer are killed and messages replayed", async () => {
+test("every file is written once, although poller and consumer are killed and messages replayed", async (context) => {
+  needsFullSize(context);
   for (const phase of ["before", "after"] as const) {
     await world.poll(BATCH, { request: "SendMessageBatch", phase });
   }

@@ -15,6 +15,7 @@ import {
 } from "../support/foreign/foreign-worlds.ts";
 import { ATOMIC_WRITES, checkUnlessGap, GAPS, VERSIONS_IN_ORDER } from "../support/foreign/gaps.ts";
 import { createCheckedQueues, QUEUE_CHECKS } from "../support/foreign/queue-checks.ts";
+import { needsFullSize } from "../support/full-size.ts";
 
 const region = "us-east-1";
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };
@@ -40,12 +41,14 @@ describe.skipIf(elasticmq === null)("a queue of ElasticMQ, objects of the embedd
 });
 
 describe.skipIf(moto === null)("everything on moto", () => {
-  test(`${STORY}, with a topic and a SQLite ledger`, async () => {
+  test(`${STORY}, with a topic and a SQLite ledger`, async (context) => {
+    needsFullSize(context);
     await using world = await openMotoWorld(moto ?? "", "topic");
     await onSqlite(world, false);
   });
 
-  test(`${STORY}, without a topic and with a DynamoDB ledger`, async () => {
+  test(`${STORY}, without a topic and with a DynamoDB ledger`, async (context) => {
+    needsFullSize(context);
     await using world = await openMotoWorld(moto ?? "", "queue");
     await using table = await createForeignProxy(moto ?? "", { oneAtATime: true }); // ATOMIC_WRITES
     const tables = join(commands.folder, "tables.db");

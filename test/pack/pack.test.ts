@@ -1,12 +1,12 @@
 // Pack: the npm package as a user gets it: packed, installed without a registry into an unrelated
-// project, imported, type-checked and run.
+// project, imported, type-checked and run. It runs at full size only: the build takes long.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { needsFullSize } from "../support/full-size.ts";
+import { isFullSize, requireFullSize } from "../support/full-size.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const temporary = mkdtempSync(join(tmpdir(), "tidegate-pack-"));
@@ -51,7 +51,10 @@ function readPackage(folder: string): { dependencies?: Record<string, string> } 
   return JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 }
 
+requireFullSize();
+
 beforeAll(() => {
+  if (!isFullSize) return;
   run(process.execPath, [join(root, "scripts", "build.ts")], root);
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", temporary];
   const [packed] = JSON.parse(run("npm", args, root));
@@ -91,8 +94,7 @@ test("publint finds nothing to improve in the package", async () => {
   expect(messages).toEqual([]);
 });
 
-test("every import path resolves to its types in ESM, CommonJS and bundlers", (context) => {
-  needsFullSize(context);
+test("every import path resolves to its types in ESM, CommonJS and bundlers", () => {
   const attw = join(root, "node_modules", ".bin", "attw");
   const args = [tarball, "--profile", "node16", "--no-color", "--no-emoji", "--format", "ascii"];
   const report = run(attw, args, root); // It ends with an error if it finds a problem.
@@ -333,7 +335,6 @@ test("the embedded cloud starts its disk thread", async () => {
 test("Jest in its default mode runs tests that require the package", {
   timeout: BUILD_MS_MAX,
 }, (context) => {
-  needsFullSize(context);
   const folder = join(temporary, "jest project");
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), `{ "private": true }`);

@@ -5,6 +5,14 @@ import type { PlantedBug } from "./planted-bug.ts";
 
 const bugs: readonly Omit<PlantedBug, "world">[] = [
   {
+    name: "quarantine-not-awaited",
+    mistake: "The commit does not wait until the rows that it refers to are stored.",
+    file: "src/ingest/quarantine/store-quarantine.ts",
+    find: "for (const note of notes) await ledger.addNotes(scope, [note]);",
+    replace: "for (const note of notes) ledger.addNotes(scope, [note]).catch(() => undefined);",
+    checker: "quarantine-kept",
+  },
+  {
     name: "redrive-replaces-the-version",
     mistake: "Redriven rows replace the version that they came from.",
     file: "src/sinks/table/plan.ts",

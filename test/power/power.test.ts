@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sampleOf } from "../support/full-size.ts";
 import { requirePart } from "../support/requires.ts";
 import {
   brokenAfterRun,
@@ -17,7 +18,7 @@ import {
 } from "./power-run.ts";
 import type { StoreKind } from "./promises.ts";
 
-const CUTS = Number(process.env.TIDEGATE_POWER_CUTS ?? 9);
+const CUTS = Number(process.env.TIDEGATE_POWER_CUTS ?? 6);
 const OPERATIONS = 60;
 const SEED = 20_261;
 const KINDS: readonly StoreKind[] = ["broker", "compact", "blobs", "ledger"];
@@ -74,51 +75,60 @@ const FAILURES: readonly (readonly [StoreKind, string])[] = [
   ),
 ];
 
-describe.each(FAILURES)("%s, %s fails", (kind, fail) => {
+describe.each(sampleOf(4, FAILURES))("%s, %s fails", (kind, fail) => {
   test("a power cut loses nothing that was acknowledged before or after", async () => {
     expectKept(await cutRun({ kind, fail }));
   });
 });
 
-describe.each([
+const KILLED = [
   ["broker", "sync:31"],
   ["broker", "sync:45"],
   ["ledger", "sync:31"],
   ["ledger", "sync:45"],
-] as const)("%s, %s fails and the process is killed", (kind, fail) => {
+] as const;
+
+describe.each(sampleOf(3, KILLED))("%s, %s fails and the process is killed", (kind, fail) => {
   test("the next process loses nothing to a power cut", async () => {
     expectKept(await cutRun({ kind, fail, restart: true }));
   });
 });
 
+const EVICTED = [
+  ["broker", "sync:31"],
+  ["broker", "sync:45"],
+  ["broker", "sync:46"],
+  ["ledger", "sync:31"],
+  ["ledger", "sync:45"],
+] as const;
+
 /** How many syncs after the failed one the page cache is evicted: immediately, and under load. */
 describe.each([0, 9])("evicted after %i syncs:", (evict) => {
-  test.each([
-    ["broker", "sync:31"],
-    ["broker", "sync:45"],
-    ["broker", "sync:46"],
-    ["ledger", "sync:31"],
-    ["ledger", "sync:45"],
-  ] as const)("%s, %s fails and nothing acknowledged is lost", async (kind, fail) => {
-    const recording = recordingOf({ kind, fail, evict });
-    expectKept(await cutPower(recording, { folder, cuts: CUTS, seed: SEED }));
-    expect(await brokenAfterRun(recording)).toEqual([]);
-  });
+  test.each(sampleOf(3, EVICTED))(
+    "%s, %s fails and nothing acknowledged is lost",
+    async (kind, fail) => {
+      const recording = recordingOf({ kind, fail, evict });
+      expectKept(await cutPower(recording, { folder, cuts: CUTS, seed: SEED }));
+      expect(await brokenAfterRun(recording)).toEqual([]);
+    },
+  );
 });
 
+const MISSING_SYNCS: readonly (readonly [string, RunOptions])[] = [
+  ["the broker's log", { kind: "broker", lie: "-wal" }],
+  ["the broker's file", { kind: "broker", lie: "broker.sqlite" }],
+  ["the data folder", { kind: "broker", lie: "/data" }],
+  ["the folder of a new data folder", { kind: "broker", lie: "/disk" }],
+  ["the renewed log", { kind: "broker", lie: "-wal.new", fail: "sync:31" }],
+  ["the compacted copy", { kind: "compact", lie: ".compact" }],
+  ["a blob", { kind: "blobs", lie: "*" }],
+  ["the folder of blobs", { kind: "blobs", lie: "/blobs" }],
+  ["the ledger's log", { kind: "ledger", lie: "-wal" }],
+  ["the ledger's file", { kind: "ledger", lie: "ledger.db" }],
+];
+
 describe("a missing sync is caught:", () => {
-  test.each([
-    ["the broker's log", { kind: "broker", lie: "-wal" }],
-    ["the broker's file", { kind: "broker", lie: "broker.sqlite" }],
-    ["the data folder", { kind: "broker", lie: "/data" }],
-    ["the folder of a new data folder", { kind: "broker", lie: "/disk" }],
-    ["the renewed log", { kind: "broker", lie: "-wal.new", fail: "sync:31" }],
-    ["the compacted copy", { kind: "compact", lie: ".compact" }],
-    ["a blob", { kind: "blobs", lie: "*" }],
-    ["the folder of blobs", { kind: "blobs", lie: "/blobs" }],
-    ["the ledger's log", { kind: "ledger", lie: "-wal" }],
-    ["the ledger's file", { kind: "ledger", lie: "ledger.db" }],
-  ] satisfies readonly (readonly [string, RunOptions])[])("of %s", async (_name, options) => {
+  test.each(sampleOf(3, MISSING_SYNCS))("of %s", async (_name, options) => {
     const cuts = await cutRun(options, 45);
     expect(cuts.filter(({ broken }) => broken.length > 0)).not.toEqual([]);
   });

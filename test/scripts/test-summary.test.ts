@@ -5,6 +5,8 @@ type Result = { state: string; note?: string };
 
 function module(results: Result[], errors: string[] = [], suiteErrors: string[] = []) {
   return {
+    relativeModuleId: "some.test.ts",
+    diagnostic: () => ({ duration: 0, collectDuration: 0 }),
     errors: () => errors,
     children: {
       allTests: () => results.map((result) => ({ result: () => result })),
@@ -35,4 +37,15 @@ test("each reason for skipping is printed once, with its number of tests", () =>
   const missing = { state: "skipped", note: "java is missing" };
   const { skipLines } = summarize([module([missing, missing]), module([missing])], 0);
   expect(skipLines).toEqual(["skipped 3: java is missing"]);
+});
+
+test("the ten longest files are listed, longest first", () => {
+  const files = Array.from({ length: 12 }, (_, at) => ({
+    ...module([{ state: "passed" }]),
+    relativeModuleId: `${at}.test.ts`,
+    diagnostic: () => ({ duration: at * 1_000, collectDuration: 500 }),
+  }));
+  const { longLines } = summarize(files, 0);
+  expect(longLines).toHaveLength(10);
+  expect(longLines.slice(0, 2)).toEqual(["  11.5 s  11.test.ts", "  10.5 s  10.test.ts"]);
 });

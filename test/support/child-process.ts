@@ -15,8 +15,9 @@ export function runChild(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ChildResult> {
-  const { PATH = "", HOME = "", LANG = "C.UTF-8" } = process.env;
-  const env = { PATH, HOME, LANG, PYTHONUTF8: "1", PYTHONDONTWRITEBYTECODE: "1", ...environment };
+  const { PATH = "", HOME = "", LANG = "C.UTF-8", NODE_COMPILE_CACHE = "" } = process.env;
+  const python = { PYTHONUTF8: "1", PYTHONDONTWRITEBYTECODE: "1" };
+  const env = { PATH, HOME, LANG, NODE_COMPILE_CACHE, ...python, ...environment };
   const child = spawn(command, args, { env, stdio: ["ignore", "pipe", "pipe"] });
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];

@@ -157,13 +157,22 @@ export const runsManifest = command({
   flags: { out: text("FILE", null, "File to write (default: print)."), ...ledgerFlags },
   run: ({ argument: id = "", flags, out }) =>
     withLedger(flags, async ({ ledger, scopes, locationOf }) => {
-      const { findRecordedRun, manifestOfRun } = await import("../../run/lineage/recorded-run.ts");
+      const [{ findRecordedRun }, { manifestOfRun }, { listReplays }, { missingOf }] =
+        await Promise.all([
+          import("../../run/lineage/recorded-run.ts"),
+          import("../../run/lineage/recorded-manifest.ts"),
+          import("../../replay/replay-registry.ts"),
+          import("../reports/replay-session.ts"),
+        ]);
       const run = await findRecordedRun(ledger, scopes, id);
       if (run === null) {
         out.note(`The ledger has no run ${id}; list them with tidegate runs list.`);
         return EXIT_FAILED;
       }
-      await print(manifestOfRun(ledger, run, locationOf), flags.out, out);
+      const replays = (await Promise.all(scopes.map((each) => listReplays(ledger, each)))).flat();
+      const entry = replays.find((each) => each.run === id);
+      const missing = entry === undefined ? [] : missingOf(entry);
+      await print(manifestOfRun(ledger, run, locationOf, missing), flags.out, out);
       return EXIT_OK;
     }),
 });

@@ -1,5 +1,5 @@
 // tidegate reproduce: runs the inputs of a manifest again and compares the results.
-//   E1. The exit code is 0 if every record has the same result, else 1.
+//   E1. The exit code is 0 if every record was run again and has the same result, else 1.
 
 import { readFileSync } from "node:fs";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
@@ -16,21 +16,25 @@ export const reproduce = command({
     json: toggle("Print JSON lines."),
   },
   async run({ argument: path = "", flags, out }) {
-    const [{ openReplaySession }, { parseRunManifest, reproduceManifest }] = await Promise.all([
+    const [{ openReplaySession }, { useLines }, reproduction] = await Promise.all([
       import("../reports/replay-session.ts"),
+      import("../reports/replay-text.ts"),
       import("../../run/replay/reproduce.ts"),
     ]);
+    const { frozenPipeline, parseRunManifest, reproduceManifest } = reproduction;
     const manifest = parseRunManifest(textOf(path), path);
-    const { file: recorded } = manifest.parameters;
-    const file = flags.pipeline ?? (typeof recorded === "string" ? recorded : undefined);
-    if (file === undefined) {
+    const file = flags.pipeline ?? manifest.run.file;
+    if (file === null) {
       throw new UsageError(`${path} names no pipeline file; name it with --pipeline FILE`);
     }
-    const session = await openReplaySession(flags, file);
+    const frozen = (pipeline: Parameters<typeof frozenPipeline>[0]) =>
+      frozenPipeline(pipeline, manifest);
+    const session = await openReplaySession(flags, file, frozen);
     await using replays = session.replays;
     const signal = interruption();
-    const result = await reproduceManifest(replays, session.pipeline, manifest, { signal });
-    const { records, differing, first, digests } = result;
+    const result = await reproduceManifest(replays, session.prepared, manifest, { signal });
+    const { records, differing, first, digests, replaced, leftOut, gone, uses } = result;
+    const isSame = differing === 0 && leftOut === 0;
     if (flags.json) out.line(JSON.stringify(result));
     else if (differing === 0) out.line(`identical: ${records} records have the same results`);
     else {
@@ -39,7 +43,15 @@ export const reproduce = command({
       const digest = digests.length === 0 ? "code and configuration are the same" : null;
       out.line(`  ${digest ?? `other digest: ${digests.join(", ")}`}`);
     }
-    return differing === 0 ? EXIT_OK : EXIT_FAILED; // E1
+    if (flags.json) return isSame ? EXIT_OK : EXIT_FAILED;
+    for (const line of useLines(uses)) out.line(line);
+    if (replaced.length > 0) {
+      out.line(`  the file has other ${replaced.join(", ")}; those of the manifest were used`);
+    }
+    if (gone > 0)
+      out.line(`  ${gone} versions are gone; later events of the manifest replaced them`);
+    if (leftOut > 0) out.line(`  not run: ${leftOut} records whose events cannot be rebuilt`);
+    return isSame ? EXIT_OK : EXIT_FAILED; // E1
   },
 });
 

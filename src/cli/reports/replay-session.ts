@@ -3,14 +3,17 @@
 //   S1. Without an endpoint, the embedded cloud that runs on the data folder is used, if the ledger
 //       is that folder's.
 
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createWriteStream, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline as pipeStreams } from "node:stream/promises";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
 import { outputLocations } from "../../run/lineage/output-locations.ts";
-import { findRecordedRun, manifestOfRun } from "../../run/lineage/recorded-run.ts";
+import { manifestOfRun } from "../../run/lineage/recorded-manifest.ts";
+import { findRecordedRun } from "../../run/lineage/recorded-run.ts";
 import { findRunningCloud } from "../../run/open/endpoint-file.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
@@ -28,20 +31,25 @@ export interface ReplayLocation {
 const DATA_DEFAULT = ".tidegate";
 
 /** The replays of a pipeline file, and its bucket. */
-export async function openReplaySession(location: ReplayLocation, file: string) {
+export async function openReplaySession(
+  location: ReplayLocation,
+  file: string,
+  change: (pipeline: Pipeline) => Pipeline = (pipeline) => pipeline,
+) {
   const { ledger, data = DATA_DEFAULT, region } = location;
   const tablesDatabase = location["tables-database"];
   const loaded = await loadPipeline(file);
-  const { pipeline } = prepareRun("run", loaded, {
+  const { pipeline: prepared } = prepareRun("run", loaded, {
     ...(tablesDatabase !== undefined && { tablesDatabase }),
   });
+  const pipeline = change(prepared);
   const running = ledger === undefined ? await findRunningCloud(data) : null; // S1
   const endpoint = location.endpoint ?? running ?? undefined;
   const url = ledger ?? ledgerIn(data);
   const replays: Replays = await openReplays(pipeline, { ledger: url, endpoint, region, file });
   const writeManifest = (entry: ReplayEntry, folder: string) =>
     writeRunManifest({ pipeline, url, entry }, folder);
-  return { replays, pipeline, bucket: pipeline.source.bucket, writeManifest };
+  return { replays, pipeline, prepared, bucket: pipeline.source.bucket, writeManifest };
 }
 
 /** Writes the manifest of a replay; returns the path. */
@@ -57,14 +65,18 @@ async function writeRunManifest(
     if (run === null) throw new TidegateError("TG_REPLAY_REFUSED", `unknown run "${entry.run}"`);
     const path = join(folder, entry.run, "run_manifest.json");
     mkdirSync(dirname(path), { recursive: true });
-    let text = "";
-    const pieces = manifestOfRun(ledger, run, outputLocations(pipeline, url));
-    for await (const piece of pieces) text += piece;
-    writeFileSync(path, text);
+    const locations = outputLocations(pipeline, url);
+    const pieces = manifestOfRun(ledger, run, locations, missingOf(entry));
+    await pipeStreams(Readable.from(pieces), createWriteStream(path));
     return path;
   } finally {
     await ledger.close();
   }
+}
+
+/** What a replay did without. */
+export function missingOf({ missing }: ReplayEntry): readonly { uri: string; reason: string }[] {
+  return missing.map(({ uri, reason }) => ({ uri, reason }));
 }
 
 /** All replays of the ledger, of any pipeline. */

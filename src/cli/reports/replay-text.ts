@@ -52,7 +52,8 @@ export function planJson(plan: CheckedPlan): string {
   return JSON.stringify({ ...facts, leftOut, gone, existing });
 }
 
-export function replayStatusLines({ entry, state, outcome, tables }: ReplayStatus): string[] {
+export function replayStatusLines(status: ReplayStatus): string[] {
+  const { entry, state, outcome, tables, uses } = status;
   const counts =
     outcome === null
       ? []
@@ -65,16 +66,25 @@ export function replayStatusLines({ entry, state, outcome, tables }: ReplayStatu
     ...counts,
     ...[...tables].map(([table, shadow]) => `  ${table} is shadowed by ${shadow}`),
     ...entry.missing.map(({ uri, reason }) => `  without ${uri}, which ${reason}`),
+    ...useLines(uses),
     `  it ${WORDS[state]}`,
   ];
+}
+
+/** Names calls that give another run other values. */
+export function useLines(uses: ReplayStatus["uses"]): string[] {
+  return uses.map(
+    ({ call, location }) =>
+      `  not deterministic: the handler calls ${call} at ${location}; use its context instead`,
+  );
 }
 
 export function statusLine({ entry, state }: ReplayStatus): string {
   return `${entry.run}  ${state}  ${requestText(entry)}  ${entry.inputs} records`;
 }
 
-export function replayStatusJson({ entry, state, outcome, tables }: ReplayStatus): string {
-  return JSON.stringify({ ...entry, state, outcome, tables: Object.fromEntries(tables) });
+export function replayStatusJson({ entry, state, outcome, tables, uses }: ReplayStatus): string {
+  return JSON.stringify({ ...entry, state, outcome, tables: Object.fromEntries(tables), uses });
 }
 
 export function progressText({ done, of, remainingMs }: ReplayProgress): string {

@@ -277,6 +277,12 @@ export const CONSUMER_METRICS = {
     help: "OpenLineage events that could not be sent.",
     labels: [],
   },
+  manifestsFailed: {
+    name: "tidegate_manifests_failed_total",
+    kind: "counter",
+    help: "Attempts to write a run manifest that failed. The next start writes what is missing.",
+    labels: [],
+  },
 } as const satisfies MetricTable;
 
 /** OpenTelemetry's name for SQS; the embedded queue uses it, too. */

@@ -66,8 +66,9 @@ export async function startDev(
     throw error;
   });
   const open = openRenewer.bind(null, environment);
-  const running = await runPipeline(run, { environment, openRenewer: open }, options);
   const { endpoint } = cloud;
+  const host = { environment, openRenewer: open, endpoint };
+  const running = await runPipeline(run, host, options);
   const { ledger, region } = run.settings;
   const { objects } = cloud;
   const dev = { pipeline: run.pipeline, file: options.file, names, running, objects };

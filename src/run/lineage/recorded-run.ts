@@ -1,10 +1,9 @@
-// Recorded run: what the ledger knows of a run, as facts for lineage documents and as a manifest.
+// Recorded run: what the ledger knows of a run, as facts for lineage documents.
 //   R1. Only the ledger is read. What it masks stays masked.
 //   R2. A run has the records whose latest attempt it made. Committed ones are found by commit
 //       time, within the life of the run.
-//   R3. Lineage documents are built in memory, so more than RECORDS_MAX records are refused. A
-//       manifest is written as a stream: a first pass finds the span of event times, a second one
-//       lists it in order.
+//   R3. Lineage documents are built in memory, so more than RECORDS_MAX records are refused.
+//       Manifests are written as streams (recorded-manifest.ts).
 
 import { TidegateError } from "../../core/errors.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, hours } from "../../core/units.ts";
@@ -14,23 +13,16 @@ import type {
   LineageOutput,
   LineageRun,
 } from "../../lineage/lineage-facts.ts";
-import { objectUri } from "../../lineage/names.ts";
-import {
-  createManifestSums,
-  type ManifestHead,
-  type ManifestInput,
-  manifestInstant,
-  type OutputLocation,
-  writeManifest,
-} from "../../lineage/run-manifest.ts";
+import { createManifestSums, type OutputLocation } from "../../lineage/run-manifest.ts";
 import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
+import { byEventTime, manifestInputOf, storedJson } from "./manifest-input.ts";
 
 /** Records in one lineage document (R3). */
 export const RECORDS_MAX = 100_000;
 const PAGE_RECORDS = 500;
 /** Commits may be dated a little before a start and after an end, by another clock. */
-const CLOCK_SLACK_MS: DurationMs = hours(1);
+export const CLOCK_SLACK_MS: DurationMs = hours(1);
 
 export interface RecordedRun {
   readonly scope: LedgerScope;
@@ -54,7 +46,7 @@ export async function findRecordedRun(
 }
 
 /** All records of a query, page by page. */
-async function* recordsOf(
+export async function* recordsOf(
   ledger: Ledger,
   scope: LedgerScope,
   query: RecordQuery,
@@ -68,7 +60,7 @@ async function* recordsOf(
 }
 
 /** The committed records of a run (R2). */
-async function* committedBy(ledger: Ledger, { scope, row }: RecordedRun) {
+export async function* committedBy(ledger: Ledger, { scope, row }: RecordedRun) {
   const from = addMs(row.startedAt, durationMs(-CLOCK_SLACK_MS));
   const to = addMs(row.endedAt ?? row.seenAt, CLOCK_SLACK_MS);
   for await (const listed of recordsOf(ledger, scope, { by: "commit-time", from, to })) {
@@ -162,7 +154,7 @@ function factsOf(
 /** The run of a ledger's row, for documents and events. */
 export function lineageRunOf(scope: LedgerScope, row: RunRow): LineageRun {
   const { id, kind, startedAt, endedAt, codeDigest, configDigest } = row;
-  const environment = jsonOf(row.environment);
+  const environment = storedJson(row.environment);
   return {
     id,
     kind,
@@ -182,113 +174,4 @@ export function lineageRunOf(scope: LedgerScope, row: RunRow): LineageRun {
 function lineageInputOf({ key, input }: ListedRecord): LineageInput {
   const { eventId, object, source, messageId, eventTime } = input;
   return { recordKey: key, eventId, object, source, messageId, eventTime };
-}
-
-function byEventTime(a: ManifestInput, b: ManifestInput): number {
-  if (a.eventTime !== b.eventTime) return a.eventTime < b.eventTime ? -1 : 1;
-  return a.key < b.key ? -1 : 1;
-}
-
-function manifestInputOf({ key, record, input }: ListedRecord): ManifestInput {
-  const { object, source } = input;
-  return {
-    key,
-    kind: input.kind,
-    uri: object === null ? source : objectUri({ ...object, versionId: null }),
-    versionId: object?.versionId ?? null,
-    etag: object?.etag ?? null,
-    size: object?.size ?? null,
-    sequencer: object?.sequencer ?? null,
-    eventId: input.eventId,
-    messageId: input.messageId,
-    eventTime: manifestInstant(input.eventTime),
-    lane: input.lane.lane,
-    outcome: record.kind === "committed" && record.superseded ? "superseded" : record.kind,
-    result: record.kind === "committed" ? record.digest : null,
-    wrote: record.kind === "committed" ? writtenBy(record.effects) : {},
-  };
-}
-
-/** Effects by output, from the summary that the commit stored. */
-function writtenBy(effects: string | null): Record<string, number> {
-  const { effects: counts = {} } = jsonOf(effects ?? "{}") as { effects?: Record<string, number> };
-  const wrote: Record<string, number> = {};
-  for (const [name, count] of Object.entries(counts)) {
-    const [kind = name, output = kind] = name.split(" ", 2);
-    wrote[output] = (wrote[output] ?? 0) + count;
-  }
-  return wrote;
-}
-
-function jsonOf(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
-}
-
-/** The manifest of a run, in pieces of text (R3). */
-export async function* manifestOfRun(
-  ledger: Ledger,
-  run: RecordedRun,
-  locationOf: LocationOf,
-): AsyncGenerator<string> {
-  const sums = createManifestSums();
-  const span = await spanOf(ledger, run);
-  async function* inputs() {
-    if (span === null) return;
-    const query: RecordQuery = {
-      by: "event-time",
-      from: span.from,
-      to: addMs(span.to, durationMs(1)),
-    };
-    for await (const listed of recordsOf(ledger, run.scope, query)) {
-      if (listed.input.runId !== run.row.id) continue;
-      const input = manifestInputOf(listed);
-      sums.add(input);
-      yield input;
-    }
-  }
-  yield* writeManifest(headOf(run), inputs(), () => ({
-    outputs: sums.outputs(locationOf),
-    counts: sums.counts(),
-    late: sums.late(),
-    missing: [],
-  }));
-}
-
-async function spanOf(ledger: Ledger, run: RecordedRun) {
-  let span: { from: EpochMs; to: EpochMs } | null = null;
-  for await (const { input } of committedBy(ledger, run)) {
-    const { eventTime } = input;
-    const from = Math.min(span?.from ?? eventTime, eventTime) as EpochMs;
-    const to = Math.max(span?.to ?? eventTime, eventTime) as EpochMs;
-    span = { from, to };
-  }
-  return span;
-}
-
-function headOf({ scope, row }: RecordedRun): ManifestHead {
-  const environment = Object.entries(jsonOf(row.environment));
-  return {
-    run: {
-      id: row.id,
-      kind: row.kind,
-      pipeline: scope.pipeline,
-      generation: scope.generation,
-      part: 1,
-      startedAt: manifestInstant(row.startedAt),
-      endedAt: row.endedAt === null ? null : manifestInstant(row.endedAt),
-      window: null,
-      revisionOf: null,
-    },
-    code: { digest: row.codeDigest },
-    config: { digest: row.configDigest },
-    environment: Object.fromEntries(environment.map(([name, value]) => [name, String(value)])),
-    parameters: jsonOf(row.parameters) as ManifestHead["parameters"],
-    seeds: {},
-    models: {},
-  };
 }

@@ -8,6 +8,7 @@
 import { TidegateError } from "../../core/errors.ts";
 import type { ObjectLister } from "../../ports/object-lister.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectWriter } from "../../ports/object-writer.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import { openLater } from "../late/late-queue.ts";
 import { looksAt } from "../late/look-at-queues.ts";
@@ -91,6 +92,17 @@ export async function openAwsLister(
   const given = clientOptions("S3", options);
   const client = new S3Client({ ...given, forcePathStyle: "endpoint" in given });
   return { lister: createS3ObjectLister({ client }), close: () => client.destroy() };
+}
+
+/** Opens conditional writes of objects. */
+export async function openAwsWriter(
+  options: Pick<AwsEnvironmentOptions, "endpoint" | "region">,
+): Promise<{ readonly writer: ObjectWriter; close(): void }> {
+  const { S3Client } = await loadSdk();
+  const { createS3ObjectWriter } = await import("../../aws/s3/s3-object-writer.ts");
+  const given = clientOptions("S3", options);
+  const client = new S3Client({ ...given, forcePathStyle: "endpoint" in given });
+  return { writer: createS3ObjectWriter({ client }), close: () => client.destroy() };
 }
 
 /** The late queue; null without one, or while it does not exist. */

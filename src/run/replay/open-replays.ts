@@ -10,6 +10,7 @@ import { days, msBetween } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import { systemCallLimit } from "../../platform/call-limit.ts";
+import { type NondeterministicUse, watchUses } from "../../platform/handler-uses.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Ledger, ListedRecord } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
@@ -48,10 +49,9 @@ import { openLedger } from "../open/open-ledger.ts";
 import { openSink } from "../open/open-sink.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import { digestOfFile, digestOfFunctions } from "../runs/code-digest.ts";
-import { configDigest } from "../runs/config-digest.ts";
-import { runEnvironment } from "../runs/record-run.ts";
-import { startRunRecorder } from "../runs/run-recorder.ts";
+import { pipelineDigest } from "../runs/config-digest.ts";
 import { openShadow } from "./open-shadow.ts";
+import { recordReplay, watchedPipeline } from "./record-replay.ts";
 import { goneText, isProcessRunning, refuseReplay } from "./replay-refusals.ts";
 
 export interface ReplaysOptions {
@@ -91,6 +91,8 @@ export interface ReplayStatus {
   readonly outcome: ReplayOutcome | null;
   /** The shadow's table of each table; empty for a replay into the live tables. */
   readonly tables: ReadonlyMap<string, string>;
+  /** What the handler used in this process that another run gets otherwise, such as the clock. */
+  readonly uses: readonly NondeterministicUse[];
 }
 
 export interface CheckedPlan extends ReplayPlan {
@@ -265,8 +267,9 @@ export class LedgerReplays implements Replays {
     await hold(null);
     let heldAt = systemPorts.clock.monotonic();
     const progress = { done: 0 };
-    const recorder = await this.#record(entry, progress);
+    const recorder = await recordReplay(this.#ports, this.#pipeline, entry, progress);
     let outcome: ReplayOutcome | null = null;
+    const watch = watchUses();
     try {
       outcome = await runReplay(
         {
@@ -279,7 +282,7 @@ export class LedgerReplays implements Replays {
         },
         inputs,
         {
-          pipeline: this.#pipeline,
+          pipeline: watchedPipeline(this.#pipeline, watch),
           generation: entry.generation,
           run: entry.run,
           owner: `${hostname()}:${process.pid}:${entry.run.slice(0, 8)}`,
@@ -301,27 +304,12 @@ export class LedgerReplays implements Replays {
       if (outcome.how === "complete") await shadow?.seal();
       await hold(outcome);
     } finally {
+      watch.close();
       await recorder.close(outcome?.how === "complete" ? "ended" : "to be continued");
       await sink?.close();
       await shadow?.close();
     }
-    return await this.#status(entry);
-  }
-
-  #record(entry: ReplayEntry, progress: { readonly done: number }) {
-    const { run, generation, request, digests, inputsDigest, cut, file } = entry;
-    return startRunRecorder(
-      this.#ports,
-      { ...this.#scope, generation },
-      {
-        id: run,
-        kind: "replay",
-        ...digests,
-        environment: JSON.stringify(runEnvironment()),
-        parameters: JSON.stringify({ ...request, inputsDigest, cut: cut.committedAt, file }),
-      },
-      () => ({ done: progress.done }),
-    );
+    return { ...(await this.#status(entry)), uses: watch.uses() };
   }
 
   async #status(entry: ReplayEntry): Promise<ReplayStatus> {
@@ -332,7 +320,14 @@ export class LedgerReplays implements Replays {
     const tables = shadow?.tables ?? new Map();
     const stored = await shadow?.state();
     await shadow?.close();
-    const statusOf = (state: ReplayState): ReplayStatus => ({ entry, state, outcome, tables });
+    const uses: ReplayStatus["uses"] = [];
+    const statusOf = (state: ReplayState): ReplayStatus => ({
+      entry,
+      state,
+      outcome,
+      tables,
+      uses,
+    });
     if (stored === "promoted" || stored === "ready") return statusOf(stored);
     if (outcome?.how === "complete") return statusOf("complete");
     const isAlive =
@@ -357,19 +352,20 @@ export class LedgerReplays implements Replays {
   }
 
   #refuseOtherCode({ run, digests }: ReplayEntry): void {
-    if (digests.codeDigest === this.digests().codeDigest) return;
+    const now = this.digests();
+    const isCode = digests.codeDigest !== now.codeDigest;
+    if (!isCode && digests.configDigest === now.configDigest) return;
     refuseReplay(
-      `the run ${run} began with other code, and would mix both; drop it with tidegate replay ` +
-        `drop ${run}, and start a new one`,
+      `the run ${run} began with other ${isCode ? "code" : "settings or frozen values"}, and would ` +
+        `mix both; drop it with tidegate replay drop ${run}, and start a new one`,
     );
   }
 
   digests(): RunDigests {
     const { file } = this.#options;
-    const { concurrency: _, ...pipeline } = this.#pipeline;
     return {
       codeDigest: file === undefined ? digestOfFunctions(this.#pipeline) : digestOfFile(file),
-      configDigest: configDigest(pipeline),
+      configDigest: pipelineDigest(this.#pipeline),
     };
   }
 

@@ -4,11 +4,18 @@
 //       manifest. The shadow is dropped afterwards.
 //   D3. Runs are compared record by record, by the content hash of their effects. The same hashes
 //       mean the same outputs (R4 of run-manifest.ts).
+//   D4. The seed, the parameters and the models are those of the manifest, whatever the file has
+//       now. A manifest has only digests of lookups, so another lookup is reported.
+//   D5. What cannot be run again is counted, never passed over: messages, whose bodies the ledger
+//       does not store, and versions that are gone because a later event of the manifest replaced
+//       them.
 
+import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import { parseInstant } from "../../core/encoding/rfc3339.ts";
 import type { Lane } from "../../core/lane.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { frozenOf, recordedValues } from "../../ingest/spec/frozen-values.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import {
   digestOfManifest,
@@ -20,7 +27,7 @@ import { systemPorts } from "../../platform/index.ts";
 import type { RecordKey } from "../../ports/record.ts";
 import { digestOfInputs, type ReplayPlan, type RunDigests } from "../../replay/plan-replay.ts";
 import { compareInputs, type ReplayInput, rebuildInput } from "../../replay/replay-input.ts";
-import type { Replays, StartReplay } from "./open-replays.ts";
+import type { ReplayStatus, Replays, StartReplay } from "./open-replays.ts";
 import { refuseReplay } from "./replay-refusals.ts";
 
 export interface Reproduction {
@@ -34,7 +41,15 @@ export interface Reproduction {
     readonly actual: string | null;
   } | null;
   /** Digests that differ from those of the manifest, which may explain it. */
-  readonly digests: readonly ("code" | "config")[];
+  readonly digests: readonly ("code" | "config" | "lookups")[];
+  /** Frozen values of the file that the manifest's replaced (D4). */
+  readonly replaced: readonly ("seed" | "parameters" | "models")[];
+  /** Records that could not be run again (D5). */
+  readonly leftOut: number;
+  /** Versions that a later event of the manifest replaced, and that are gone (D5). */
+  readonly gone: number;
+  /** Calls of the handler that may explain a difference. */
+  readonly uses: ReplayStatus["uses"];
 }
 
 /** A manifest from the text of a file (D1). */
@@ -48,12 +63,31 @@ export function parseRunManifest(text: string, name: string): RunManifest {
   if (manifest?.schema !== RUN_MANIFEST_SCHEMA || !Array.isArray(manifest.inputs)) {
     refuseReplay(`${name} is not a run manifest of this version`);
   }
-  if (digestOfManifest(manifest) !== manifest.digest) {
+  if (!hasItsDigest(manifest)) {
     refuseReplay(`${name} was changed after it was written: its digest does not match`);
   }
   return manifest;
 }
 
+/** False for a manifest that was edited, or that lacks a part. */
+function hasItsDigest(manifest: RunManifest): boolean {
+  try {
+    return digestOfManifest(manifest) === manifest.digest;
+  } catch {
+    return false; // A missing field has no digest.
+  }
+}
+
+/** The pipeline with the frozen values of a manifest (D4). */
+export function frozenPipeline(pipeline: Pipeline, manifest: RunManifest): Pipeline {
+  const { seeds, parameters, models } = manifest;
+  return {
+    ...pipeline,
+    ...frozenOf({ ...pipeline, seed: seeds.pipeline ?? "", parameters, models }),
+  };
+}
+
+/** `pipeline` is that of the file; `replays` run it with the manifest's values (D4). */
 export async function reproduceManifest(
   replays: Replays,
   pipeline: Pipeline,
@@ -63,36 +97,42 @@ export async function reproduceManifest(
   if (manifest.run.pipeline !== pipeline.name) {
     refuseReplay(`the manifest is of ${manifest.run.pipeline}, but the file has ${pipeline.name}`);
   }
-  const inputs = manifest.inputs.filter(isCommitted).map((each) => {
-    return { expected: each, input: inputOf(pipeline, manifest, each) };
+  const committed = manifest.inputs.filter(isCommitted);
+  const inputs = committed.flatMap((expected) => {
+    const input = inputOf(pipeline, manifest, expected);
+    return input === null ? [] : [{ expected, input }];
   });
+  refuseNothing(committed.length, inputs.length);
   const digests = replays.digests();
   const plan = planOf(inputs.map(({ input }) => input).sort(compareInputs), digests);
   const status = await replays.startPlan(plan, options);
   const { run, generation } = status.entry;
   try {
-    const results = new Map<RecordKey, string>();
+    if (status.state !== "ready" && status.state !== "failed") {
+      refuseReplay(`it was ${status.state} before all records had run; start it again`);
+    }
+    const results = new Map<RecordKey, string | null>();
     for await (const { key, record } of replays.records(run)) {
-      if (record.kind === "committed") results.set(key, record.digest);
+      results.set(key, record.kind === "committed" ? record.digest : null);
     }
     const scope = { pipeline: pipeline.name, generation };
-    const differing = inputs.filter(({ expected, input }) => {
-      return results.get(recordKey(scope, input.identity)) !== expected.result;
+    const compared = inputs.map(({ expected, input }) => {
+      return { expected, actual: results.get(recordKey(scope, input.identity)) };
     });
+    const ran = compared.filter(({ actual }) => actual !== undefined);
+    const differing = ran.filter(({ expected, actual }) => actual !== expected.result);
     const [shown] = differing;
+    const { uri = null, result = null } = shown?.expected ?? {};
     return {
       run,
-      records: inputs.length,
+      records: ran.length,
       differing: differing.length,
-      first:
-        shown === undefined
-          ? null
-          : {
-              uri: shown.expected.uri,
-              expected: shown.expected.result,
-              actual: results.get(recordKey(scope, shown.input.identity)) ?? null,
-            },
-      digests: differingDigests(manifest, digests),
+      first: shown === undefined ? null : { uri, expected: result, actual: shown.actual ?? null },
+      digests: differingDigests(manifest, digests, pipeline),
+      replaced: replacedValues(manifest, pipeline),
+      leftOut: committed.length - inputs.length,
+      gone: compared.length - ran.length,
+      uses: status.uses,
     };
   } finally {
     await replays.drop(run); // D2
@@ -117,25 +157,52 @@ function planOf(inputs: readonly ReplayInput[], digests: RunDigests): ReplayPlan
   };
 }
 
+function refuseNothing(committed: number, inputs: number): void {
+  if (committed === 0 || inputs > 0) return;
+  refuseReplay("no record of the manifest can be run again: only events of objects are rebuilt");
+}
+
 function differingDigests(
-  { code, config, run }: RunManifest,
+  { code, config, lookups }: RunManifest,
   digests: RunDigests,
-): ("code" | "config")[] {
-  const isCode = code.digest !== digests.codeDigest;
-  // A live run's configuration covers ports and folders, too.
-  const isConfig = run.kind === "replay" && config.digest !== digests.configDigest;
-  return [...(isCode ? ["code" as const] : []), ...(isConfig ? ["config" as const] : [])];
+  pipeline: Pipeline,
+): Reproduction["digests"] {
+  const differs = {
+    code: code.digest !== digests.codeDigest,
+    config: config.pipeline !== digests.configDigest,
+    lookups: isOther(lookups, recordedValues(pipeline).lookups),
+  };
+  return (["code", "config", "lookups"] as const).filter((name) => differs[name]);
+}
+
+function replacedValues(
+  { seeds, parameters, models }: RunManifest,
+  pipeline: Pipeline,
+): Reproduction["replaced"] {
+  const recorded = { seed: seeds.pipeline ?? "", parameters, models };
+  return (["seed", "parameters", "models"] as const).filter((name) =>
+    isOther(recorded[name], pipeline[name]),
+  );
+}
+
+function isOther(a: unknown, b: unknown): boolean {
+  return canonicalJson(a) !== canonicalJson(b);
 }
 
 function isCommitted({ outcome }: ManifestInput): boolean {
   return outcome === "committed" || outcome === "superseded";
 }
 
-function inputOf(pipeline: Pipeline, { run }: RunManifest, input: ManifestInput): ReplayInput {
+/** Null for a record whose event cannot be rebuilt (D5). */
+function inputOf(
+  pipeline: Pipeline,
+  { run }: RunManifest,
+  input: ManifestInput,
+): ReplayInput | null {
   const { key, uri, versionId, etag, size, sequencer, eventId, lane } = input;
   const [, bucket = "", name = ""] = /^s3:\/\/([^/]+)\/(.*)$/s.exec(uri ?? "") ?? [];
   const eventTime = instantOf(input.eventTime);
-  const rebuilt = rebuildInput(
+  return rebuildInput(
     { ...pipeline, generation: run.generation },
     {
       key: key as RecordKey,
@@ -147,10 +214,6 @@ function inputOf(pipeline: Pipeline, { run }: RunManifest, input: ManifestInput)
       partition: "",
       lane: { lane: lane as Lane, watermark: null },
     },
-  );
-  if (rebuilt !== null) return rebuilt;
-  return refuseReplay(
-    `${uri ?? input.messageId} cannot be run again: only events of objects can be rebuilt`,
   );
 }
 

@@ -12,6 +12,12 @@ export function configDigest(...parts: readonly object[]): string {
   return sha256Hex(JSON.stringify(parts.map(dataOf)));
 }
 
+/** The digest of a pipeline's fields, without the concurrency, which changes no result. */
+export function pipelineDigest(pipeline: { readonly concurrency: unknown }): string {
+  const { concurrency: _, ...fields } = pipeline;
+  return configDigest(fields);
+}
+
 /** A value without functions and secrets, with its fields in order. */
 function dataOf(value: unknown): unknown {
   if (typeof value === "string") {

@@ -1,20 +1,23 @@
 // Record run: the row of a pipeline's process life, with its digests and counts.
 
 import { hostname } from "node:os";
+import { resolve } from "node:path";
 import type { Consumer, ConsumerSnapshot } from "../../ingest/running/consumer.ts";
+import { recordedValues } from "../../ingest/spec/frozen-values.ts";
 import { NO_COUNTS } from "../../ingest/telemetry/outcome-counts.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { packageVersion } from "../../platform/package-version.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { PreparedRun } from "../prepare-run.ts";
 import { digestOfFile, digestOfFunctions } from "./code-digest.ts";
-import { configDigest } from "./config-digest.ts";
+import { configDigest, pipelineDigest } from "./config-digest.ts";
 import { type RunRecorder, type RunStart, startRunRecorder } from "./run-recorder.ts";
 
 /** What a run runs on. */
 export function runEnvironment(): Readonly<Record<string, string>> {
   const { platform, arch, version: node } = process;
-  return { tidegate: packageVersion(), node, platform, arch, host: hostname() };
+  const pid = String(process.pid);
+  return { tidegate: packageVersion(), node, platform, arch, host: hostname(), pid };
 }
 
 /** Starts to record this process life in the ledger. */
@@ -30,7 +33,11 @@ export function recordRun(
     codeDigest: file === undefined ? digestOfFunctions(pipeline) : digestOfFile(file),
     configDigest: configDigest(pipeline, settings),
     environment: JSON.stringify(runEnvironment()),
-    parameters: "{}",
+    parameters: JSON.stringify({
+      file: file === undefined ? null : resolve(file),
+      pipelineDigest: pipelineDigest(pipeline),
+      values: recordedValues(pipeline),
+    }),
   };
   const ports = { ...systemPorts, ledger };
   const counts = () => countsOf(consumer.snapshot());

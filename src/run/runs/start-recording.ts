@@ -1,0 +1,68 @@
+// Start recording: the row of a run in the ledger, its lineage events and its manifests.
+
+import { hostname } from "node:os";
+import type { Consumer } from "../../ingest/running/consumer.ts";
+import { systemPorts } from "../../platform/index.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import { startLineageEvents } from "../lineage/lineage-events.ts";
+import { outputLocations } from "../lineage/output-locations.ts";
+import { type LiveManifests, startLiveManifests } from "../manifests/live-manifests.ts";
+import { checkManifestTarget, openManifestTarget } from "../manifests/manifest-target.ts";
+import type { PreparedRun } from "../prepare-run.ts";
+import { isProcessRunning } from "../replay/replay-refusals.ts";
+import { recordRun } from "./record-run.ts";
+
+interface RecordingPorts {
+  readonly ledger: Ledger;
+  readonly consumer: Consumer;
+  readonly telemetry: Telemetry;
+  readonly runId: string;
+  readonly state: { readonly failure: string | null };
+  readonly file: string | undefined;
+  readonly endpoint: string | undefined;
+}
+
+/** Records the run in the ledger and reports it; returns how to end both. */
+export async function startRecording(
+  ports: RecordingPorts,
+  prepared: PreparedRun,
+): Promise<() => Promise<void>> {
+  const { ledger, telemetry, runId, state, file } = ports;
+  const { pipeline, settings } = prepared;
+  if (settings.manifests !== undefined) checkManifestTarget(settings.manifests, pipeline);
+  const recorder = await recordRun(ports, runId, prepared, file);
+  const run = { id: runId, pipeline, ledgerUrl: settings.ledger };
+  const reporting = { ...systemPorts, ledger, telemetry };
+  const events = await startLineageEvents(reporting, run, settings.openlineage);
+  const manifests = await startManifests(ports, prepared);
+  return async () => {
+    await recorder.close();
+    await manifests?.close();
+    await events.close(state.failure);
+  };
+}
+
+async function startManifests(
+  { ledger, telemetry, runId, endpoint: given }: RecordingPorts,
+  { pipeline, settings }: PreparedRun,
+): Promise<LiveManifests | null> {
+  const { manifests, ledger: url, endpoint = given, region } = settings;
+  if (manifests === undefined) return null;
+  const target = await openManifestTarget(manifests, { endpoint, region });
+  const { name, generation } = pipeline;
+  return startLiveManifests(
+    { ...systemPorts, ledger, telemetry, target, isAlive },
+    {
+      scope: { pipeline: name, generation },
+      runId,
+      locationOf: outputLocations(pipeline, url),
+    },
+  );
+}
+
+/** A process with our own id may be an earlier life in a container, so nothing is known of it. */
+function isAlive(host: string, pid: number): boolean | null {
+  if (host !== hostname() || pid === process.pid || !Number.isSafeInteger(pid)) return null;
+  return isProcessRunning(pid);
+}
