@@ -5,17 +5,19 @@ import { expect, test } from "vitest";
 import { epochMs } from "../../src/core/units.ts";
 import { endPause, findPause, setPause } from "../../src/ingest/running/pause.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
+import { createDynamoLedger } from "../../src/stores/dynamodb/ledger.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { createManualClock } from "../support/manual-clock.ts";
-import { usePostgres } from "../support/stores/database-servers.ts";
-import { turn } from "../support/stores/real-ports.ts";
+import { useDynamo, usePostgres } from "../support/stores/database-servers.ts";
+import { random, turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const SCOPE = { pipeline: "orders", generation: 1 };
 const clock = createManualClock(epochMs(1_700_000_000_000));
 const folder = useTemporaryFolder("pause");
 const postgres = await usePostgres();
+const dynamo = await useDynamo();
 
 async function expectPause(ledger: Ledger): Promise<void> {
   const first = { since: clock.now(), by: "ops", reason: "sink migration" };
@@ -36,5 +38,13 @@ test.skipIf(!postgres.available)(
   "on PostgreSQL, the first pause of a scope holds until it is resumed",
   async () => {
     await expectPause(await createPostgresLedger({ clock }, { url: await postgres.freshUrl() }));
+  },
+);
+
+test.skipIf(!dynamo.available)(
+  "on DynamoDB, the first pause of a scope holds until it is resumed",
+  async () => {
+    const options = dynamo.optionsFor("ledger");
+    await expectPause(await createDynamoLedger({ clock, random }, options));
   },
 );
