@@ -86,7 +86,7 @@ export class SimBucket {
   }
 
   /** The change that put this very state of the object; null if no notification reports it. */
-  nameOf({ etag }: ListedObject): string | null {
+  nameOf({ etag }: Pick<ListedObject, "etag">): string | null {
     return etag === OTHER_ETAG ? null : etag.slice(ETAG_MARK.length);
   }
 
@@ -137,9 +137,11 @@ export function createSimLister(
 ): ObjectLister {
   const call = createCaller(ports, process, service, "TG_OBJECTS_UNAVAILABLE");
   return {
-    list: ({ after }) =>
+    list: ({ prefix, after }) =>
       call("list", async () => {
-        const all = bucket.list().filter(({ key }) => after === null || key > after);
+        const all = bucket
+          .list()
+          .filter(({ key }) => key.startsWith(prefix) && (after === null || key > after));
         const objects = all.slice(0, PAGE_MAX);
         return { objects, next: all.length > PAGE_MAX ? (objects.at(-1)?.key ?? null) : null };
       }),
