@@ -42,7 +42,7 @@ test.skipIf(!postgres.available)(
 );
 
 if (dynamo.available) {
-  const options = dynamo.optionsFor("ledger");
+  const options = dynamo.freshOptions();
   test("on DynamoDB, the first pause of a scope holds until it is resumed", async () => {
     await expectPause(await createDynamoLedger({ clock, random }, options));
   });
