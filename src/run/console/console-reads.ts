@@ -116,19 +116,25 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
     async replayDiff(scope, run) {
       return ledger === null ? null : ledger.replayDiff(scope, run);
     },
-    async audits(scope, page) {
-      if (ledger === null) return { audits: [], next: null };
-      const { audits, next } = await ledger.audits(scope, page);
-      return { audits: audits.map((audit) => maskAudit(audit, parts.mask)), next };
-    },
-    async audit(scope, id) {
-      const audit = ledger === null ? null : await ledger.audit(scope, id);
-      return audit === null ? null : maskAudit(audit, parts.mask);
-    },
+    ...maskedAudits(parts),
     async setupCheck() {
       const check = await setup.value();
       const unknown = ["the check is still running; ask again"];
       return check ?? { at: clock.now(), findings: [], checked: 0, unknown };
+    },
+  };
+}
+
+function maskedAudits({ ledger, mask }: ConsoleReadParts): Pick<ConsoleReads, "audits" | "audit"> {
+  return {
+    async audits(scope, page) {
+      if (ledger === null) return { audits: [], next: null };
+      const { audits, next } = await ledger.audits(scope, page);
+      return { audits: audits.map((audit) => maskAudit(audit, mask)), next };
+    },
+    async audit(scope, id) {
+      const audit = ledger === null ? null : await ledger.audit(scope, id);
+      return audit === null ? null : maskAudit(audit, mask);
     },
   };
 }

@@ -42,6 +42,8 @@ const LOOKED_AT_MAX = 1_000;
 /** How long the names of pipelines are kept. */
 const SCOPES_MS = 5_000;
 
+const now = () => systemPorts.clock.now();
+
 /** How a console is served. */
 export interface ConsoleAccess {
   readonly allowActions?: boolean | undefined;
@@ -83,7 +85,6 @@ export async function mountConsole(
   };
   const pipeline = dev?.pipeline ?? null;
   const mask = createMessageMask(pipeline);
-  const now = () => systemPorts.clock.now();
   const cloud = createEmbeddedCloud({ engine, http, mask, roles, now });
   const openQueues = async (): Promise<OpenedQueues> => ({
     queue: createBrokerQueue(engine, { queue: roles.queue ?? "" }),

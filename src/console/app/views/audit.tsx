@@ -9,7 +9,7 @@ import { CommandLine } from "../parts/code.tsx";
 import { Facts, type Figure, Figures, Heading, Panel } from "../parts/layout.tsx";
 import { Empty, LoadError, Waiting } from "../parts/notices.tsx";
 import { type RowColumn, Rows } from "../parts/rows.tsx";
-import { VerdictBadge, windowText } from "./audits.tsx";
+import { auditWindow, VerdictBadge } from "./audits.tsx";
 
 type Audit = ApiSchema["Audit"];
 type Status = keyof Audit["counts"];
@@ -63,7 +63,7 @@ function Statement({ audit }: { readonly audit: Audit }) {
         <Facts
           rows={[
             ["Objects", `s3://${bucket}/${prefix}`],
-            ["Last modified", windowText(audit)],
+            ["Last modified", auditWindow(audit)],
             ["Sink", sinkChecked ? "compared" : "not compared"],
             ["Took", durationText(endedAt - startedAt)],
             ["Audit", <code key="id">{audit.id}</code>],

@@ -23,7 +23,7 @@ export function VerdictBadge({ verdict }: { readonly verdict: Audit["verdict"] }
 }
 
 /** The window of an audit: when its objects were last modified. */
-export function windowText({ from, to }: Audit): string {
+export function auditWindow({ from, to }: Audit): string {
   return from === null ? `until ${timeText(to)}` : `${timeText(from)} to ${timeText(to)}`;
 }
 
@@ -35,7 +35,7 @@ const COLUMNS: readonly RowColumn<Audit>[] = [
   },
   { label: "Verdict", kind: "tight", cell: ({ verdict }) => <VerdictBadge verdict={verdict} /> },
   { label: "Objects", cell: ({ bucket, prefix }) => `s3://${bucket}/${prefix}` },
-  { label: "Last modified", cell: windowText },
+  { label: "Last modified", cell: auditWindow },
   { label: "Committed", kind: "number", cell: ({ counts }) => countText(counts.committed) },
   { label: "Missing", kind: "number", cell: ({ counts }) => countText(counts.missing) },
   { label: "Orphans", kind: "number", cell: ({ counts }) => countText(counts.orphan) },
