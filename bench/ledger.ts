@@ -3,7 +3,7 @@
 //   npm run bench:ledger [-- --keys 10000000] [--only sqlite|postgres] [--check]
 //   npm run bench:ledger -- --list 100000,10000000 [--only sqlite|postgres] [--check]
 // --check exits with an error if a target is missed. --list measures how long it takes to list one
-// day of 10,000 records out of ledgers of these sizes, which are filled beforehand (ledger/fill.ts).
+// day of 10,000 records out of ledgers of these sizes, which are filled before (ledger/fill.ts).
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
