@@ -187,10 +187,10 @@ describe.each(DATABASES.filter(({ isThere }) => isThere))("$name", ({ url }) => 
     await apply(live, "a", 1, [{ id: "added", n: 1 }], { fence: 20_000, adds: true });
     await apply(sink, "a", 1, [{ id: "a", n: 2 }], { fence: 30_000 });
     await shadow.seal();
-    const kept = { added: 0, removed: 0, changed: 0, keptObjects: 1 };
-    expect((await shadow.diff(10))[0]).toMatchObject(kept);
+    const unchanged = { added: 0, removed: 0, changed: 0, keptObjects: 1 };
+    expect((await shadow.diff(10))[0]).toMatchObject(unchanged);
     expect(await shadow.promote()).toEqual({ appliedObjects: 0, keptObjects: 1 });
-    expect((await shadow.diff(10))[0]).toMatchObject(kept);
+    expect((await shadow.diff(10))[0]).toMatchObject(unchanged);
     await close();
   });
 
