@@ -51,10 +51,7 @@ export function startAudits(
     const now = clock.now();
     const latest = await listAudits(ledger, scope, LATEST_MAX);
     const other = latest.find((audit) => isSame(audit, now));
-    if (other !== undefined) {
-      report(other); // S1, S3
-      return;
-    }
+    if (other !== undefined) return report(other); // S1, S3
     const summary = await ports.runAudit(subtractMs(now, windowMs), closing.signal);
     await saveAudit(ledger, scope, summary);
     report(summary);
