@@ -18,7 +18,6 @@ import {
   retryRecord,
   retryText,
 } from "../control/retry-record.ts";
-import { LedgerReplays } from "../replay/open-replays.ts";
 import type { Replays } from "../replay/replays.ts";
 import { historyOf } from "../why/event-history.ts";
 
@@ -53,8 +52,8 @@ export function createConsoleControls(parts: ControlParts): ConsoleControls {
       const now = clock.now();
       return retryView(await retryRecord(history, now, () => parts.embeddedQueues()), key, now);
     },
-    promote: (scope, run) => replaysOf(parts, scope).promote(run),
-    dropReplay: (scope, run) => replaysOf(parts, scope).drop(run),
+    promote: async (scope, run) => (await replaysOf(parts, scope)).promote(run),
+    dropReplay: async (scope, run) => (await replaysOf(parts, scope)).drop(run),
   };
 }
 
@@ -63,9 +62,14 @@ function retryView(outcome: RetryOutcome, name: string, now: EpochMs): RetryView
   return { outcome: outcome.kind, queue, message: retryText(outcome, name, now) };
 }
 
-function replaysOf({ pipeline, url, ledger }: ControlParts, scope: LedgerScope): Replays {
+async function replaysOf(parts: ControlParts, scope: LedgerScope): Promise<Replays> {
+  const { pipeline, url, ledger } = parts;
   const isOwn = pipeline?.name === scope.pipeline && pipeline.generation === scope.generation;
-  if (pipeline !== null && isOwn) return new LedgerReplays(pipeline, { ledger: url }, ledger);
+  if (pipeline !== null && isOwn) {
+    // Loaded here to keep the start of a server fast.
+    const { LedgerReplays } = await import("../replay/open-replays.ts");
+    return new LedgerReplays(pipeline, { ledger: url }, ledger);
+  }
   const message = "replays need the pipeline file; start the console with --pipeline FILE";
   throw new TidegateError("TG_REPLAY_REFUSED", message);
 }

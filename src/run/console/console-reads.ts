@@ -25,7 +25,7 @@ import { maskAudit } from "./audit-reads.ts";
 import type { LedgerReads, ParkedCount, PlainReads } from "./ledger-reads.ts";
 import type { MessageMask } from "./message-mask.ts";
 import { createRefresher, type Refresher } from "./refresher.ts";
-import { readSetupCheck, type SetupOptions } from "./setup-reads.ts";
+import type { SetupOptions } from "./setup-reads.ts";
 import { holderClause } from "./time-reads.ts";
 
 export interface ConsoleReadParts {
@@ -68,7 +68,7 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
   const { clock } = systemPorts;
   const { ledger } = parts;
   const byScope = new Map<string, ScopeReads>();
-  const setup = createRefresher(clock, () => readSetupCheck(parts.setup, clock.now()), SETUP_MS);
+  const setup = createRefresher(clock, () => checkSetup(parts.setup), SETUP_MS);
 
   function readsOf(scope: LedgerScope): ScopeReads | null {
     if (ledger === null) return null;
@@ -123,6 +123,12 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
       return check ?? { at: clock.now(), findings: [], checked: 0, unknown };
     },
   };
+}
+
+async function checkSetup(options: SetupOptions) {
+  // Loaded here to keep the start of a server fast.
+  const { readSetupCheck } = await import("./setup-reads.ts");
+  return readSetupCheck(options, systemPorts.clock.now());
 }
 
 function maskedAudits({ ledger, mask }: ConsoleReadParts): Pick<ConsoleReads, "audits" | "audit"> {
