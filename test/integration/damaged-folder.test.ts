@@ -31,6 +31,8 @@ const FRAME_BYTES = PAGE_BYTES + 24;
 const COMMITS = 6;
 /** A prime, so that flips hit every part of a page; file headers are tested more densely. */
 const FLIP_STRIDE = isFullSize ? 509 : 2_039;
+/** In the header of each frame of the log. */
+const HEADER_STRIDE = isFullSize ? 7 : 23;
 
 let root: string;
 /** A folder after kill -9: file and log, with all commits still in the log. */
@@ -265,7 +267,7 @@ describe("a flipped bit in the log", () => {
     const sizeBytes = readFileSync(join(killed, LOG)).length;
     const lastCommitAt = (COMMITS - 1) / COMMITS;
     const counts = { refused: 0, torn: 0 };
-    for (let at = 0; at < sizeBytes; at += at % FRAME_BYTES < 64 ? 7 : FLIP_STRIDE) {
+    for (let at = 0; at < sizeBytes; at += at % FRAME_BYTES < 64 ? HEADER_STRIDE : FLIP_STRIDE) {
       const folder = copyOf(killed);
       flip(folder, LOG, at);
       const before = hashes(folder);
