@@ -1,9 +1,11 @@
 // What a replay refuses, one sentence each, and that nothing is lost by it.
 
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { epochMs } from "../../../src/core/units.ts";
 import type { ObjectSource } from "../../../src/ports/object-source.ts";
 import { openAwsObjects } from "../../../src/run/open/aws-environment.ts";
+import { ARCHIVE, messagesPipeline, startMessageWorld } from "../../support/message-world.ts";
 import { ordersPipeline, startReplayWorld } from "../../support/replay-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -139,4 +141,35 @@ test("a handler's own statements: refused by a shadow, run with --into live", as
   const live = await replays.start(world.request({ into: "live" }));
   expect(live.state).toBe("complete");
   await expect(replays.diff(live.entry.run, 1)).rejects.toThrow(/wrote to the live tables/);
+});
+
+test("messages that were not archived: counted, with the setting that keeps them", async () => {
+  await using world = await startMessageWorld(
+    join(folder, "off"),
+    messagesPipeline(2, { archive: undefined }),
+  );
+  for (const id of ["a", "b"]) await world.send({ id, amount: 1 });
+  await using replays = await world.replays(messagesPipeline(1, { archive: undefined }));
+  await expect(replays.start(world.request())).rejects.toThrow(
+    /^no record to replay in the window .*; left out: 2 messages whose bodies were not kept; archive: \{ bucket \} in the pipeline file keeps them from now on$/,
+  );
+});
+
+test("an archived message that is gone or altered: reported before anything runs", async () => {
+  await using world = await startMessageWorld(join(folder, "altered"), messagesPipeline(2));
+  for (const id of ["a", "b", "c"]) await world.send({ id, amount: 1 });
+  const [first = "", second = ""] = await world.archived();
+  await world.s3.deleteObject({ Bucket: ARCHIVE, Key: first });
+  await world.s3.putObject({ Bucket: ARCHIVE, Key: second, Body: "{}" });
+  await using replays = await world.replays(messagesPipeline(1));
+  const request = world.request();
+  const { gone } = await replays.plan(request);
+  expect(gone.map(({ reason }) => reason).sort()).toEqual([
+    "does not exist any more",
+    "was changed: its bytes have another hash",
+  ]);
+  await expect(replays.start(request)).rejects.toThrow(/^2 object versions of the window are gone/);
+  expect(await replays.list()).toEqual([]);
+  const { state, entry } = await replays.start(request, { skipGone: true });
+  expect([state, entry.inputs]).toEqual(["ready", 1]);
 });
