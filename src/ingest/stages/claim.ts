@@ -13,7 +13,7 @@
 //       about any other. A commit can still follow the read: two processes that hold duplicates on
 //       receipts at the same time may both run, and one of them commits.
 //   C7. Keys that this process recently ran or claimed skip the read: the claim decides about them.
-//       The set is a hint, and a wrong hint costs one write. Without such reads there is no set.
+//       The set is a hint, and a wrong hint costs one write. It exists only if keys are read.
 //   C8. A handler runs in the lane and at the event time that the ledger recorded first, not with
 //       those of this attempt.
 //   C9. A record that is too late, and is held or sent elsewhere, is claimed: parking it needs a
