@@ -52,7 +52,11 @@ export function createConsoleControls(parts: ControlParts): ConsoleControls {
       const now = clock.now();
       return retryView(await retryRecord(history, now, () => parts.embeddedQueues()), key, now);
     },
-    promote: async (scope, run) => (await replaysOf(parts, scope)).promote(run),
+    async promote(scope, run) {
+      const replays = await replaysOf(parts, scope);
+      const { appliedObjects, keptObjects } = await replays.promote(run);
+      return { appliedObjects, keptObjects };
+    },
     dropReplay: async (scope, run) => (await replaysOf(parts, scope)).drop(run),
   };
 }
