@@ -3,7 +3,9 @@
 //       killed while it starts, so that recovery itself is interrupted.
 //   R2. All rounds share one folder, so that state and damage accumulate.
 //   R3. A run stops at the first round with a violation: later rounds would start from wrong facts.
-//   R4. SIGKILL ends the process, not the operating system: data that the kernel has accepted
+//   R4. In about half of the rounds, that instant is after WORK_MIN operations, so that a busy machine
+//       does not leave kinds of work out. Clients may all be in long polls, so the wait is bounded.
+//   R5. SIGKILL ends the process, not the operating system: data that the kernel has accepted
 //       survives. That it is on disk is a promise of the store, which this test does not show.
 
 import { rmSync } from "node:fs";
@@ -22,6 +24,11 @@ import { resolveUnknowns } from "./resolve-unknowns.ts";
 const CLIENTS = 8;
 const WORK_MS_MIN = 20;
 const WORK_MS_MAX = 500;
+/** Operations of all clients (R4). */
+const WORK_MIN = 40;
+const WORK_MIN_PROBABILITY = 0.5;
+const POLL_MS = 10;
+const POLLS_MAX = 200;
 const START_KILL_PROBABILITY = 0.15;
 const START_KILL_MS_MAX = 250;
 const SEED_STRIDE = 1_000;
@@ -83,10 +90,19 @@ async function work(server: ChildServer, shared: Shared, seed: number): Promise<
     const context: ClientContext = { shared, client, random: own, sqs, urls };
     loops.push(runClient(context));
   }
-  await sleepMs(random.between(WORK_MS_MIN, WORK_MS_MAX));
+  const workMs = random.between(WORK_MS_MIN, WORK_MS_MAX);
+  if (random.fraction() < WORK_MIN_PROBABILITY) await worked(shared); // R4
+  await sleepMs(workMs);
   await server.kill(); // R1
   await Promise.all(loops);
   control.close();
+}
+
+/** R4 */
+async function worked({ counts }: Shared): Promise<void> {
+  const operations = () => Object.values(counts).reduce((sum, each) => sum + each, 0);
+  const enough = operations() + WORK_MIN;
+  for (let poll = 0; poll < POLLS_MAX && operations() < enough; poll += 1) await sleepMs(POLL_MS);
 }
 
 async function runRounds(options: CrashRunOptions, shared: Shared): Promise<number> {
