@@ -100,6 +100,16 @@ interface SdkFailure {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
+/** What the AWS SDK lacks to make any call at all; null if it is something else. */
+function missingSetting(name: string, reason: string): string | null {
+  if (name === "CredentialsProviderError") {
+    const variables = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    return `the AWS SDK finds no credentials (${reason}); set AWS_PROFILE, or ${variables}`;
+  }
+  if (reason !== "Region is missing") return null;
+  return "the AWS SDK finds no region; add --region, or set AWS_REGION";
+}
+
 /** The result of a call; null if what it asks about does not exist (L1). */
 export async function unlessMissing<T>(
   what: string,
@@ -112,6 +122,8 @@ export async function unlessMissing<T>(
     if (error instanceof TidegateError) throw error;
     const { name = "", $metadata } = error as SdkFailure;
     if (missing.includes(name)) return null;
+    const setting = missingSetting(name, reasonOf(error));
+    if (setting !== null) throw new TidegateError("TG_CONFIG_INVALID", setting, { cause: error });
     const isAnswered = $metadata?.httpStatusCode !== undefined;
     const message = `cannot read ${what}: ${name}: ${reasonOf(error)}`;
     const code = isAnswered ? "TG_QUEUE_REFUSED" : "TG_QUEUE_UNAVAILABLE";
