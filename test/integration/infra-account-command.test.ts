@@ -1,16 +1,20 @@
-// `infra diff --account` through the command line, against moto: exit codes, JSON, and one sentence
-// for an account that cannot be compared.
+// `infra diff --account` through the command line. The embedded cloud has the queues, the topic and
+// the bucket, and moto the tables, roles, alarms and the service. bad-infra.test.ts has what
+// cannot be compared.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DynamoDBClient, UpdateContinuousBackupsCommand } from "@aws-sdk/client-dynamodb";
 import { DeleteRolePolicyCommand } from "@aws-sdk/client-iam";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
 import { planInfra } from "../../src/infra/infra-plan.ts";
 import { infraFiles } from "../../src/run/infra/infra-files.ts";
 import { pipelineFacts } from "../../src/run/infra/pipeline-facts.ts";
 import { loadPipeline } from "../../src/run/open/load-pipeline.ts";
 import { endOf, startCommand } from "../support/command-process.ts";
 import { useForeignServer } from "../support/foreign/foreign-servers.ts";
+import { isFullSize } from "../support/full-size.ts";
 import {
   type AccountClients,
   accountClients,
@@ -23,71 +27,85 @@ import { requirePart } from "../support/requires.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("infra-account");
-const moto = await useForeignServer("moto");
-const { terraform } = requirePart("terraform");
-const FLAGS = ["--compute", "lambda", "--backfill"];
-const ACCOUNT = "123456789012"; // moto's.
+const server = isFullSize ? await useForeignServer("moto") : null;
+const FLAGS = ["--account", "--compute", "ecs", "--cluster", "jobs", "--backfill"];
+const SOURCE = '{ bucket: "acme-orders", prefix: "in/" }';
+const PIPELINE = `import { pipeline } from "tidegate";
+export default pipeline({ name: "orders", source: ${SOURCE}, sink: () => {}, handler() {} });\n`;
 
-function pipelineFile(name: string, source: string): string {
-  const file = join(folder, `${name}.ts`);
-  const spec = `{ name: "${name}", source: ${source}, sink: () => {}, handler() {} }`;
-  writeFileSync(file, `import { pipeline } from "tidegate";\nexport default pipeline(${spec});\n`);
-  return file;
-}
-
-describe.skipIf(moto === null)("infra diff --account", () => {
-  const endpoint = moto ?? "";
-  let orders: string;
+describe.skipIf(server === null)("infra diff --account", () => {
+  const { terraform } = requirePart("terraform");
+  const moto = server ?? "";
+  const file = join(folder, "pipeline.ts");
+  let cloud: Cloud;
   let clients: AccountClients;
 
   beforeAll(async () => {
-    orders = pipelineFile("orders", '{ bucket: "acme-orders", prefix: "in/" }');
-    clients = accountClients(endpoint);
-    const facts = pipelineFacts(await loadPipeline(orders));
-    const plan = planInfra(facts, { compute: "lambda", backfill: true });
+    writeFileSync(file, PIPELINE);
+    const facts = pipelineFacts(await loadPipeline(file));
+    const plan = planInfra(facts, { compute: "ecs", backfill: true });
     const own = mkdtempSync(join(folder, "terraform-"));
-    const evaluated = await evaluateTerraform(terraform, own, infraFiles(plan), ROOT_VARIABLES);
-    // Evaluated for the account of the embedded cloud.
-    const resources = JSON.parse(JSON.stringify(evaluated).replaceAll("000000000000", ACCOUNT));
-    await createResources(resources, { cloud: endpoint, dynamodb: endpoint });
+    const resources = await evaluateTerraform(terraform, own, infraFiles(plan), ROOT_VARIABLES);
+    cloud = await startCloud({ memory: true });
+    await createResources(resources, { cloud: cloud.endpoint, dynamodb: moto });
+    clients = { ...accountClients(moto), sqs: accountClients(cloud.endpoint).sqs };
     await createAccount(clients, plan);
+    const credentials = { accessKeyId: "local", secretAccessKey: "local" };
+    const dynamo = new DynamoDBClient({ endpoint: moto, region: "us-east-1", credentials });
+    const PointInTimeRecoverySpecification = { PointInTimeRecoveryEnabled: true };
+    const TableName = plan.ledgerTable ?? "";
+    const backups = { TableName, PointInTimeRecoverySpecification };
+    await dynamo.send(new UpdateContinuousBackupsCommand(backups));
+    dynamo.destroy();
   });
 
-  afterAll(() => {
+  afterAll(async () => {
     for (const client of Object.values(clients)) client.destroy();
+    await cloud.close();
   });
 
-  const diff = async (file: string, ...flags: string[]) =>
-    await endOf(
-      startCommand(["infra", "diff", file, "--account", "--endpoint", endpoint, ...flags]),
+  const diff = async (...flags: string[]) => {
+    const env = {
+      AWS_ENDPOINT_URL: moto,
+      AWS_ENDPOINT_URL_SQS: cloud.endpoint,
+      AWS_ENDPOINT_URL_SNS: cloud.endpoint,
+      AWS_ENDPOINT_URL_S3: cloud.endpoint,
+    };
+    const { code, out, err } = await endOf(
+      startCommand(["infra", "diff", file, ...flags], { env }),
     );
+    return { code, out, err };
+  };
 
-  test("the exit code is 0 if nothing differs", async () => {
-    const ended = await diff(orders, ...FLAGS, "--dynamodb-endpoint", endpoint);
-    expect(ended).toMatchObject({ code: 0, out: "no differences\n", err: "" });
-    const asJson = await diff(orders, ...FLAGS, "--dynamodb-endpoint", endpoint, "--json");
-    expect([asJson.code, JSON.parse(asJson.out)]).toEqual([0, { differences: [] }]);
+  test("the exit code is 0 if nothing differs, as text and as JSON", async () => {
+    expect(await diff(...FLAGS)).toEqual({ code: 0, out: "no differences\n", err: "" });
+    const { code, out } = await diff(...FLAGS, "--json");
+    expect([code, JSON.parse(out)]).toEqual([0, { differences: [] }]);
+  });
+
+  test("a flag that the roles were not made for is a difference", async () => {
+    const { code, out } = await diff(...FLAGS, "--outputs", "s3://acme-out/reports");
+    const refused = (request: string) =>
+      `role orders-consumer: ${request} is refused, the pipeline expects allowed`;
+    expect([code, out.trim().split("\n")]).toEqual([
+      1,
+      [
+        refused("s3:PutObject on arn:aws:s3:::acme-out/reports/any"),
+        refused("s3:GetObject on arn:aws:s3:::acme-out/reports/any"),
+        refused("s3:ListBucket on arn:aws:s3:::acme-out"),
+      ],
+    ]);
   });
 
   test("the exit code is 1 with differences, as lines and as JSON", async () => {
     const role = { RoleName: "orders-producer", PolicyName: "pipeline" };
     await clients.iam.send(new DeleteRolePolicyCommand(role));
-    const object = "s3:PutObject on arn:aws:s3:::acme-orders/in/any";
+    const setting = "s3:PutObject on arn:aws:s3:::acme-orders/in/any";
     const resource = "role orders-producer";
-    const { code, out, err } = await diff(orders, ...FLAGS);
-    const line = `${resource}: ${object} is refused, the pipeline expects allowed\n`;
-    const note = "Tables were not compared; set --dynamodb-endpoint for that.\n";
-    expect([code, out, err]).toEqual([1, line, note]);
-    const asJson = await diff(orders, ...FLAGS, "--json");
-    const difference = { resource, setting: object, expected: "allowed", actual: "refused" };
-    expect([asJson.code, JSON.parse(asJson.out)]).toEqual([1, { differences: [difference] }]);
-  });
-
-  test("a flag that the roles were not made for is a difference", async () => {
-    const { code, out } = await diff(orders, ...FLAGS, "--outputs", "s3://acme-out/reports");
-    expect(code).toBe(1);
-    expect(out).toContain(
-      "role orders-consumer: s3:PutObject on arn:aws:s3:::acme-out/reports/any is refused",
-    );
+    const line = `${resource}: ${setting} is refused, the pipeline expects allowed\n`;
+    expect(await diff(...FLAGS)).toEqual({ code: 1, out: line, err: "" });
+    const { code, out } = await diff(...FLAGS, "--json");
+    const difference = { resource, setting, expected: "allowed", actual: "refused" };
+    expect([code, JSON.parse(out)]).toEqual([1, { differences: [difference] }]);
   });
 });

@@ -87,7 +87,7 @@ export function clientConfig(service: AwsService, options: LiveOptions) {
   const endpoint = serviceEndpoint(service, given);
   const credentials = localCredentials(endpoint);
   const fallback = "credentials" in credentials ? "us-east-1" : undefined;
-  const chosen = region ?? fallback;
+  const chosen = region || fallback; // An empty variable is not a region.
   return {
     ...(endpoint !== undefined && { endpoint }),
     ...(chosen !== undefined && { region: chosen }),
@@ -106,7 +106,7 @@ function missingSetting(name: string, reason: string): string | null {
     const variables = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
     return `the AWS SDK finds no credentials (${reason}); set AWS_PROFILE, or ${variables}`;
   }
-  if (reason !== "Region is missing") return null;
+  if (!/^Region is missing|region=""/.test(reason)) return null;
   return "the AWS SDK finds no region; add --region, or set AWS_REGION";
 }
 
