@@ -133,8 +133,12 @@ async function compared(file: string, flags: string[], env: Record<string, strin
 test("no credentials, or no region: exit code 2, with the variables to set", async () => {
   const nothing = join(folder, "nothing");
   const env = {
-    ...{ AWS_ACCESS_KEY_ID: "", AWS_SECRET_ACCESS_KEY: "", AWS_PROFILE: "", AWS_REGION: "" },
-    ...{ AWS_CONFIG_FILE: nothing, AWS_SHARED_CREDENTIALS_FILE: nothing },
+    AWS_ACCESS_KEY_ID: "",
+    AWS_SECRET_ACCESS_KEY: "",
+    AWS_PROFILE: "",
+    AWS_REGION: "",
+    AWS_CONFIG_FILE: nothing,
+    AWS_SHARED_CREDENTIALS_FILE: nothing,
     AWS_EC2_METADATA_DISABLED: "true",
   };
   expect(await compared(orders, ["--region", "us-east-1"], env)).toEqual([

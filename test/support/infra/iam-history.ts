@@ -130,7 +130,10 @@ async function runWithManifests(world: IamWorld, tablesDatabase: string): Promis
 async function runFunction(world: IamWorld, tablesDatabase: string): Promise<void> {
   const { endpoint, region, ledger } = settingsOf(world, "consumer");
   const handler = lambdaHandler(sales(2), {
-    ...{ endpoint, region, ledger, tablesDatabase },
+    endpoint,
+    region,
+    ledger,
+    tablesDatabase,
     logger: QUIET,
   });
   const queue = await openSqsQueue({
@@ -181,8 +184,8 @@ async function auditAndRepair(world: IamWorld, tablesDatabase: string): Promise<
   const looked = await audit(sales(2), settingsOf(world, "operator", tablesDatabase), call);
   expect([looked.verdict, looked.queue.read]).toEqual(["incomplete", "counted"]);
   const consumer = settingsOf(world, "consumer", tablesDatabase);
-  const found = await audit(sales(2), consumer, call);
-  expect(await repair(sales(2), consumer, found, silent)).toBe(found.counts.missing);
+  const before = await audit(sales(2), consumer, call);
+  expect(await repair(sales(2), consumer, before, silent)).toBe(before.counts.missing);
   expect((await audit(sales(2), consumer, call)).counts.missing).toBe(0);
   expect(warnings).toEqual([]);
   const all = await backfill(sales(2), consumer, { versions: true, ...silent });
