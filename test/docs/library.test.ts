@@ -58,6 +58,7 @@ test.each([
   ["dead-letter option", ["OpenDeadLettersOptions"]],
   ["dead letters", ["DeadLetters", "OpenedDeadLetters"]],
   ["filter", ["DeadLetterSelection"]],
+  ["audit option", ["AuditCall"]],
   ["redrive option", ["RedriveRequest"]],
 ])("the page lists every %s of the code, and no other", (heading, interfaces) => {
   expect(cells(heading).toSorted()).toEqual(interfaces.flatMap(membersOf).toSorted());
