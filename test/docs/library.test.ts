@@ -18,6 +18,7 @@ const source = [
   "src/run/run-pipeline.ts",
   "src/run/dev/start-dev.ts",
   "src/testkit/test-pipeline.ts",
+  "src/run/audit/open-audit.ts",
   "src/run/dead-letters/open-dead-letters.ts",
   "src/ingest/dead-letters/dead-letter-access.ts",
 ]
