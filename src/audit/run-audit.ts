@@ -33,6 +33,7 @@ export interface AuditOptions extends Omit<JudgeContext, "hasSink" | "inWindow" 
   readonly retentionMs: DurationMs;
 }
 
+/** How far an audit is. */
 export interface AuditProgress {
   readonly objects: number;
   /** The key that was judged last. */

@@ -242,7 +242,7 @@ export class SecondLook {
   }
 }
 
-/** Whether a line of fresh reads is about the same version, or the same record of one that is gone. */
+/** Whether a line of fresh reads is about the same version, or the same record if that is gone. */
 function isSame({ line, doubt }: DoubtfulLine, other: AuditLine): boolean {
   if (doubt.kind === "not-removed") return other.records[0] === line.records[0];
   return other.versionId === line.versionId && other.etag === line.etag && other.at === line.at;

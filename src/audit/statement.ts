@@ -57,6 +57,7 @@ export interface StatementChanges {
   readonly appeared: readonly ListedException[];
 }
 
+/** What a statement is about. */
 export interface StatementSubject {
   readonly pipeline: string;
   readonly generation: number;
@@ -66,6 +67,7 @@ export interface StatementSubject {
   readonly suffix?: string;
 }
 
+/** The result of an audit; docs/reference/schemas has its schema. */
 export interface Statement {
   readonly schema: typeof STATEMENT_SCHEMA;
   readonly id: string;
@@ -97,6 +99,7 @@ export interface Statement {
   readonly signature: StatementSignature | null;
 }
 
+/** Who signed a statement. */
 export interface StatementSignature {
   readonly algorithm: "ed25519";
   /** SHA-256 of the public key in SPKI form. */

@@ -79,6 +79,7 @@ export function readSigningKey(path: string): KeyObject {
   return checkedKey(path, "private", () => createPrivateKey(read(path)));
 }
 
+/** The statement with a signature over its digest (F1). */
 export function signStatement(statement: Statement, key: KeyObject): Statement {
   const value = sign(null, Buffer.from(statement.digest), key).toString("base64"); // F1
   const signature = { algorithm: "ed25519", keyId: keyIdOf(createPublicKey(key)), value } as const;
