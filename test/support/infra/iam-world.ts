@@ -125,6 +125,7 @@ function setupOf(plan: InfraPlan): CloudSetup {
   const claims = claimCheckBucket === null ? [] : [{ name: claimCheckBucket }];
   const results = plan.dispatch ? [{ name: RESULTS }] : [];
   const outputs = [...new Set(plan.outputs.map((name) => name.split("/")[0] ?? ""))];
+  const archives = plan.archive === null ? [] : [{ name: plan.archive.bucket }];
   const late = plan.lateQueue === null ? [] : [{ name: plan.lateQueue }];
   const source = {
     name: bucket?.name ?? "",
@@ -153,6 +154,7 @@ function setupOf(plan: InfraPlan): CloudSetup {
       ...(bucket === null ? [] : [source]),
       ...claims,
       ...results,
+      ...archives,
       ...outputs.map((name) => ({ name })),
     ],
   };
