@@ -10,7 +10,7 @@ import { type Completeness, readStoredCompleteness } from "../../ingest/late/com
 import { findPause } from "../../ingest/running/pause.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
-import type { TimeView } from "../../ports/console-record-views.ts";
+import type { DeadLetterGroupView, TimeView } from "../../ports/console-record-views.ts";
 import type {
   ConsoleReads,
   ConsumerFigures,
@@ -85,16 +85,7 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
       if (ledger === null) return { records: [], next: null, complete: true, looked: 0 };
       return ledger.records(scope, search, parts.names.bucket);
     },
-    async record(scope, key) {
-      return ledger === null ? null : ledger.record(scope, key);
-    },
-    async deadLetterGroups(scope, page) {
-      if (ledger !== null) return ledger.deadLetterGroups(scope, page);
-      return { at: clock.now(), groups: [], total: 0, more: false, next: null };
-    },
-    async deadLetters(scope, group, page) {
-      return ledger === null ? null : ledger.deadLetters(scope, group, page);
-    },
+    ...maskedDeadLetters(parts),
     async time(scope) {
       const reads = readsOf(scope);
       const view = reads === null ? null : await timeOf(reads, scope);
@@ -123,6 +114,38 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
       return check ?? { at: clock.now(), findings: [], checked: 0, unknown };
     },
   };
+}
+
+type DeadLetterReads = Pick<ConsoleReads, "record" | "deadLetterGroups" | "deadLetters">;
+
+function maskedDeadLetters({ ledger, mask }: ConsoleReadParts): DeadLetterReads {
+  return {
+    async record(scope, key) {
+      const record = ledger === null ? null : await ledger.record(scope, key);
+      const deadLetter = record?.deadLetter ?? null;
+      if (record === null || deadLetter === null) return record;
+      return { ...record, deadLetter: mask.deadLetter(deadLetter) };
+    },
+    async deadLetterGroups(scope, page) {
+      if (ledger === null) {
+        return { at: systemPorts.clock.now(), groups: [], total: 0, more: false, next: null };
+      }
+      const answer = await ledger.deadLetterGroups(scope, page);
+      const groups = answer.groups.map((group) => maskGroup(group, mask));
+      return { ...answer, groups };
+    },
+    async deadLetters(scope, group, page) {
+      const answer = ledger === null ? null : await ledger.deadLetters(scope, group, page);
+      if (answer === null) return null;
+      return { ...answer, items: answer.items.map((item) => mask.deadLetter(item)) };
+    },
+  };
+}
+
+/** The message of a group is that of its sample. */
+function maskGroup(group: DeadLetterGroupView, mask: MessageMask): DeadLetterGroupView {
+  const sample = mask.deadLetter(group.sample);
+  return { ...group, message: sample.message, sample };
 }
 
 function maskedAudits({ ledger, mask }: ConsoleReadParts): Pick<ConsoleReads, "audits" | "audit"> {
