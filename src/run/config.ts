@@ -35,8 +35,9 @@ const GENERATION_MAX = 1_000_000;
 const MESSAGES_MAX = 1_000_000_000;
 /** An orchestrator sends SIGKILL long before. */
 const DRAIN_MS_MAX = 3_600_000;
-/** A week. */
+/** Ten years. */
 const AUDIT_HOURS_MAX = 87_600;
+/** A week. */
 const SWEEP_MINUTES_MAX = 10_080;
 const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 

@@ -1,6 +1,8 @@
 // Read queue: which events of objects are still in the queue of a pipeline, for its audit.
 //   R1. The embedded cloud shows its messages. SQS only counts them: an empty queue holds nothing
 //       back; how old the messages of another one are, only reports of running processes say.
+//       A message that was received counts, too: one that waits for its next delivery may have no
+//       record yet.
 //   R2. A queue that cannot be read makes objects unknown, never missing.
 
 import type { QueueSnapshot } from "../../audit/queue-snapshot.ts";
@@ -46,8 +48,8 @@ async function counted(
   ledger: Ledger,
   now: EpochMs,
 ): Promise<QueueSnapshot> {
-  const { visible, delayed } = await look.counts();
-  const messages = visible + delayed;
+  const { visible, delayed, hidden } = await look.counts();
+  const messages = visible + delayed + hidden;
   if (messages === 0) return emptyQueue(now, "counted"); // R1
   const scope = { pipeline: pipeline.name, generation: pipeline.generation };
   const reports = await readReports(ledger, scope);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { zeroCounts } from "../../audit/audit-line.ts";
 import { saveAudit } from "../../audit/audit-log.ts";
-import { type EpochMs, hours, minutes } from "../../core/units.ts";
+import { type EpochMs, hours, minutes, subtractMs } from "../../core/units.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import type { AuditSummary } from "../../ports/audit.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
@@ -47,7 +47,7 @@ function world(fail = false) {
         return summary();
       },
     },
-    { name: "p", generation: 0 },
+    { name: "p", generation: 0, source: { bucket: "b", prefix: "" } },
     TERMS,
   );
   const pass = async (ms: number) => {
@@ -75,6 +75,20 @@ test("a process skips its turn if another one has audited, and reports that resu
   await saveAudit(ledger, { pipeline: "p", generation: 0 }, summary());
   await pass(minutes(10));
   expect(windows).toEqual([]);
+  expect(gauges.get("tidegate_audit_objects p double")).toBe(2);
+  await audits.close();
+});
+
+test("an audit of a part of the window neither replaces a scheduled one nor its metrics", async () => {
+  const { windows, gauges, pass, audits, ledger, summary, clock } = world();
+  await pass(minutes(50));
+  const scope = { pipeline: "p", generation: 0 };
+  const part = { ...summary(), counts: { ...zeroCounts(), committed: 1 } };
+  await saveAudit(ledger, scope, { ...part, id: "folder", prefix: "folder/" });
+  await saveAudit(ledger, scope, { ...part, id: "hour", from: subtractMs(clock.now(), hours(1)) });
+  await saveAudit(ledger, scope, { ...part, id: "past", to: subtractMs(clock.now(), hours(2)) });
+  await pass(minutes(10));
+  expect(windows).toHaveLength(1);
   expect(gauges.get("tidegate_audit_objects p double")).toBe(2);
   await audits.close();
 });

@@ -1,7 +1,7 @@
 // Scheduled audits: while a pipeline runs, compares bucket, ledger and sink of the latest hours,
 // and reports the result as metrics.
 //   S1. One process of a pipeline audits at a time, as far as the ledger shows: a process skips its
-//       turn if another one has stored an audit within the interval.
+//       turn if another one has stored an audit of the same window within half of the interval.
 //   S2. An audit that fails is logged and counted; the next one tries again. It delays no record.
 //   S3. Metrics have the latest result, also if another process found it.
 
@@ -18,6 +18,8 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 
 /** Processes that start together must not all find the same old audit. */
 const OVERLAP = 2;
+/** Audits among which that of another process is looked for; people may have run others since. */
+const LATEST_MAX = 20;
 
 export interface ScheduledAudits {
   /** Resolves when the audit in progress has ended. */
@@ -32,9 +34,13 @@ export interface ScheduledAuditPorts {
   readonly runAudit: (from: EpochMs, signal: AbortSignal) => Promise<AuditSummary>;
 }
 
+export interface AuditedPipeline extends Pick<Pipeline, "name" | "generation"> {
+  readonly source: Pick<Pipeline["source"], "bucket" | "prefix">;
+}
+
 export function startAudits(
   ports: ScheduledAuditPorts,
-  { name, generation }: Pick<Pipeline, "name" | "generation">,
+  { name, generation, source }: AuditedPipeline,
   { everyMs, windowMs }: { readonly everyMs: DurationMs; readonly windowMs: DurationMs },
 ): ScheduledAudits {
   const { clock, ledger, telemetry } = ports;
@@ -43,17 +49,22 @@ export function startAudits(
 
   async function round(): Promise<void> {
     const now = clock.now();
-    const [latest] = await listAudits(ledger, scope, 1);
-    if (latest !== undefined && msBetween(latest.startedAt, now) < everyMs / OVERLAP) {
-      report(latest); // S1, S3
-      return;
-    }
+    const latest = await listAudits(ledger, scope, LATEST_MAX);
+    const other = latest.find((audit) => isSame(audit, now));
+    if (other !== undefined) return report(other); // S1, S3
     const summary = await ports.runAudit(subtractMs(now, windowMs), closing.signal);
     await saveAudit(ledger, scope, summary);
     report(summary);
     const { verdict, counts, digest } = summary;
     const level = verdict === "complete" ? "info" : "warn";
     telemetry.log(level, `audit: ${verdict}`, { verdict, digest, ...counts });
+  }
+
+  /** Whether an audit covers what this one would; an audit of a part says less (S1). */
+  function isSame({ bucket, prefix, from, to }: AuditSummary, now: EpochMs): boolean {
+    if (bucket !== source.bucket || prefix !== source.prefix) return false;
+    if (from !== null && msBetween(from, to) < windowMs) return false;
+    return msBetween(to, now) < everyMs / OVERLAP;
   }
 
   function report({ counts, endedAt }: AuditSummary): void {

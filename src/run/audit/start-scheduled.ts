@@ -38,9 +38,11 @@ export function startScheduledAudits(
       ledger,
       telemetry,
       async runAudit(from, signal) {
-        const { effects, what, close } = await openEffects(pipeline, ledger);
         const listing = await openAwsLister({ endpoint, region });
+        const closers: (() => unknown)[] = [listing.close];
         try {
+          const { effects, what, close } = await openEffects(pipeline, ledger);
+          closers.push(close);
           const looks = (await ports.looks?.()) ?? [];
           const sources = {
             ledger,
@@ -51,8 +53,7 @@ export function startScheduledAudits(
           };
           return summaryOf(await auditSources(pipeline, sources, { from, signal }));
         } finally {
-          listing.close();
-          await close();
+          for (const close of closers) await close();
         }
       },
     },
