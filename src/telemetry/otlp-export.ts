@@ -175,6 +175,7 @@ class RunningExport implements OtlpExport {
     await within(CLOSE_MS, this.flush());
     this.#closed = true; // X3
     this.#abandonSpans?.();
+    if (this.#exporting !== null) this.#lost("metrics", 1); // It never arrives (X2).
     if (this.#flushSpans !== null) this.#packages.api.trace.disable();
     this.#sources.clear();
   }

@@ -41,10 +41,10 @@ test("masks of the console apply to dead letters and to what they quote (M5)", (
     stack: `Error: ${SECRET}`,
     payload: JSON.parse(order),
   } as never;
-  const shown = mask.deadLetter(view);
+  const shown = mask.views.deadLetter(view);
   expect(JSON.stringify(shown)).not.toContain(SECRET);
   expect(shown).toMatchObject({ key: "k1:dead", payload: { id: "7", person: { card: "***" } } });
-  expect(createMessageMask(null).deadLetter(view)).toBe(view);
-  const hidden = createMessageMask(null, { exposed: true }).deadLetter(view);
+  expect(createMessageMask(null).views.deadLetter(view)).toBe(view);
+  const hidden = createMessageMask(null, { exposed: true }).views.deadLetter(view);
   expect(hidden.payload).toContain("--mask PATHS");
 });

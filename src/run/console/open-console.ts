@@ -198,7 +198,8 @@ export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSour
     cloud: parts.cloud,
     get actions() {
       if (writer === null || openQueues === null) return null;
-      return createConsoleActions({ ...systemPorts, ledger: writer, pipeline, openQueues });
+      const { views } = parts.mask;
+      return createConsoleActions({ ...systemPorts, ledger: writer, pipeline, openQueues, views });
     },
     get controls() {
       if (writer === null || url === null) return null;
