@@ -1,8 +1,8 @@
 // Console screenshots: the console on the example of the weather stations, with dead letters, late
 // files, a replay and audits, as PNG files. Needs Chromium.
 //
-//   node scripts/console-screenshots.ts               # the images of the guide, in docs/images
-//   node scripts/console-screenshots.ts --all FOLDER  # every view, 400 and 1600 px, light and dark
+//   npm run screenshots                   # the images of the guide, in docs/images
+//   npm run screenshots -- --all FOLDER   # every view, 400 and 1600 px, light and dark
 
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,6 +17,9 @@ import { launchBrowser } from "../test/support/console-browser.ts";
 
 const DOCS = join(import.meta.dirname, "../docs/images");
 const DAYS = 10;
+const DAY_MS = 86_400_000;
+/** Of the files that the example generates. */
+const FIRST_DAY = Date.UTC(2026, 2, 1);
 const LATE_DAY = "2026-02-03";
 const GUIDE_SIZE = { width: 1280, height: 800 };
 const SIZES = [
@@ -34,10 +37,11 @@ interface Shown {
   readonly audit: string;
 }
 
-/** Two audits: one is complete, and one knows an object that was never ingested. */
+/** Dead letters, late files, an audit and a replay. */
 async function fill(data: string): Promise<Shown> {
   const ledger = `sqlite:${join(data, "ledger.db")}`;
-  const held = { ...stations, late: "hold", allowedLatenessMs: 0 } as typeof stations;
+  const shown = { late: "hold", allowedLatenessMs: 0, mask: [] };
+  const held = { ...stations, ...shown } as typeof stations;
   const options = { onLogLine: () => {}, console: { allowActions: true } };
   const dev = await startDev(held, { data, port: 0, metricsPort: 0 }, options);
   for (const { key, body } of uploads({ days: DAYS })) {
@@ -49,7 +53,13 @@ async function fill(data: string): Promise<Shown> {
   await dev.idle();
   await audit(held, { ledger, endpoint: dev.endpoint }, { graceMs: 0 });
   await using replays = await openReplays(warmer(held), { ledger, endpoint: dev.endpoint });
-  const all = { from: 0, to: Date.now(), bucket: null, prefix: null, into: "shadow" };
+  const all = {
+    from: FIRST_DAY,
+    to: FIRST_DAY + DAYS * DAY_MS,
+    bucket: null,
+    prefix: null,
+    into: "shadow",
+  };
   const { entry } = await replays.start(all as never);
   const api = `${dev.endpoint}/_tidegate/api/v1`;
   const { audits } = (await (await fetch(`${api}/audits`)).json()) as {
@@ -133,14 +143,13 @@ async function shootAll(browser: Browser, shown: Shown, folder: string): Promise
   }
 }
 
-const GUIDE = ["flow", "time", "dead-letter-group", "audit", "replay"];
+const GUIDE = ["flow", "time", "audit", "replay"];
 
 async function shootGuide(browser: Browser, shown: Shown): Promise<void> {
   const views = await viewsOf(shown);
   const page = await open(browser, false, GUIDE_SIZE);
   for (const name of GUIDE) {
-    const file = `console-${name.replace("-group", "s")}.png`;
-    await shoot(page, `${shown.dev.console}#/${views[name]}`, join(DOCS, file));
+    await shoot(page, `${shown.dev.console}#/${views[name]}`, join(DOCS, `console-${name}.png`));
   }
 }
 

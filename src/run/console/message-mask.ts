@@ -7,13 +7,16 @@
 //   M4. A console that others can reach and that has neither a pipeline nor masks hides all bodies.
 //   M5. What the ledger has was masked when it was written. Masks of the console apply to it as
 //       well (view-mask.ts).
+//   M6. The failure in the attributes of a dead letter may quote any value, also one of a row. It is
+//       hidden by masks of the console, which the pipeline did not know when it wrote it.
 
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { createMask, MASKED, type Mask } from "../../core/encoding/mask.ts";
 import { clampText } from "../../core/encoding/text.ts";
+import { DEAD_LETTER_ATTRIBUTES } from "../../ingest/dead-letters/dead-letter.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { decodeDelivery, type WorkRecord } from "../../ingest/stages/decode.ts";
-import { createRecordMask } from "../../ingest/telemetry/record-mask.ts";
+import { createRecordMask, decodeForm } from "../../ingest/telemetry/record-mask.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import { jsonIn, scrubTexts } from "./json-texts.ts";
 import { createViewMask, hidePayloads, PLAIN_VIEWS, type ViewMask } from "./view-mask.ts";
@@ -64,7 +67,8 @@ export function createMessageMask(
   const isActive = paths.length > 0;
   const isHidden = exposed && pipeline === null && own.length === 0; // M4
   const ownViews = anywhere.length === 0 ? PLAIN_VIEWS : createViewMask(anywhere);
-  const showMasked = createMaskedBodies(pipeline, mask, isActive);
+  const hidesErrors = anywhere.length > 0; // M6
+  const showMasked = createMaskedBodies(pipeline, mask, { isActive, hidesErrors });
   return {
     isActive,
     show: (message) => (isHidden ? hiddenBody(message) : showMasked(message)), // M4
@@ -78,7 +82,11 @@ export function createMessageMask(
   };
 }
 
-function createMaskedBodies(pipeline: Pipeline | null, mask: Mask, isActive: boolean) {
+function createMaskedBodies(
+  pipeline: Pipeline | null,
+  mask: Mask,
+  { isActive, hidesErrors }: { readonly isActive: boolean; readonly hidesErrors: boolean },
+) {
   const records = createRecordMask(mask);
 
   function decoded(message: QueuedText): readonly WorkRecord[] {
@@ -106,7 +114,8 @@ function createMaskedBodies(pipeline: Pipeline | null, mask: Mask, isActive: boo
   function secretsIn(message: QueuedText, work: readonly WorkRecord[]): string[] {
     if (!isActive) return [];
     if (work.length > 0) return work.flatMap((each) => records.secretsOf(each));
-    return mask.secretsOf(jsonIn(message.body));
+    const secrets = mask.secretsOf(jsonIn(message.body));
+    return [...secrets, ...secrets.map(decodeForm)];
   }
 
   return (message: QueuedText): ShownBody => {
@@ -115,7 +124,8 @@ function createMaskedBodies(pipeline: Pipeline | null, mask: Mask, isActive: boo
     const body = bodyOf(message, work);
     const [first] = work;
     const attributes = Object.entries(message.attributes).map(([name, value]) => {
-      return [name, mask.text(value, secrets)]; // M2
+      const isError = name === DEAD_LETTER_ATTRIBUTES.failure && hidesErrors; // M6
+      return [name, isError ? MASKED : mask.text(value, secrets)]; // M2
     });
     return {
       body: clampText(body, BODY_CHARS_MAX),

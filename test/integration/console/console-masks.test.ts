@@ -14,6 +14,7 @@ import { startDev } from "../../../src/run/dev/start-dev.ts";
 import { openReplays } from "../../../src/run/replay/open-replays.ts";
 import { CONSOLE_PATHS, consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
+import { sampleOf } from "../../support/full-size.ts";
 import { now } from "../../support/replay-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { createRedriveProbe } from "./redrive-probe.ts";
@@ -164,19 +165,21 @@ function orderFor(pattern: string, dead: string | undefined, path: string): obje
 /** Every answer of a console, by method and path. */
 async function walk(api: Api, scope: string) {
   const answers = new Map<string, string>();
-  const posts = CONSOLE_PATHS.filter(([method]) => method === "POST");
-  const gets = CONSOLE_PATHS.filter(([method]) => method === "GET");
   const [dead] = (await api.call(`/records?${scope}&outcome=dead-lettered`)).body.records;
-  for (const [method, pattern] of [...posts, ...gets]) {
+  const before = await namesFrom(api, scope);
+  for (const [method, pattern] of CONSOLE_PATHS) {
+    if (method !== "POST") continue;
+    for (const path of fill(pattern, before)) {
+      const reply = await api.post(`${path}?${scope}`, orderFor(pattern, dead?.key, path));
+      answers.set(`POST ${path}`, reply.text);
+    }
+  }
+  const names = await namesFrom(api, scope); // The jobs are new.
+  for (const [method, pattern] of CONSOLE_PATHS) {
+    if (method !== "GET") continue;
     const queries = ["", "&prefix=in/&search=", "&prefix=in/2026-03-10/&search=bad"];
-    for (const path of fill(pattern, await namesFrom(api, scope))) {
-      if (method === "POST") {
-        const reply = await api.post(`${path}?${scope}`, orderFor(pattern, dead?.key, path));
-        answers.set(`POST ${path}`, reply.text);
-        continue;
-      }
-      const more = /\/(objects|records)$/.test(pattern) ? queries : [""];
-      for (const query of more) {
+    for (const path of fill(pattern, names)) {
+      for (const query of /\/(objects|records)$/.test(pattern) ? queries : [""]) {
         answers.set(`GET ${path}${query}`, (await api.call(`${path}?${scope}${query}`)).text);
       }
     }
@@ -184,28 +187,31 @@ async function walk(api: Api, scope: string) {
   return answers;
 }
 
-test.each([0, 1, 2, 3])("masks hold in every answer of every path of console %i", async (at) => {
-  const { api, title } = consoles[at] as (typeof consoles)[0];
-  for (const scope of ["pipeline=orders&generation=0", "pipeline=people&generation=0"]) {
-    const answers = await walk(api, scope);
-    const leaks = [...answers].filter(([, text]) => text.includes("Lovelace"));
-    expect(
-      leaks.map(([path]) => path),
-      `${title}, ${scope}`,
-    ).toEqual([]);
-    const patterns = CONSOLE_PATHS.filter(([method]) => method === "GET");
-    expect(answers.size).toBeGreaterThanOrEqual(patterns.length);
-    const shown = [...answers.values()].join("\n");
-    expect(shown).toContain("***");
-  }
-});
+test.each(sampleOf(3, [0, 1, 2, 3]))(
+  "masks hold in every answer of every path of console %i",
+  async (at) => {
+    const { api, title } = consoles[at] as (typeof consoles)[0];
+    for (const scope of ["pipeline=orders&generation=0", "pipeline=people&generation=0"]) {
+      const answers = await walk(api, scope);
+      const leaks = [...answers].filter(([, text]) => text.includes("Lovelace"));
+      expect(
+        leaks.map(([path]) => path),
+        `${title}, ${scope}`,
+      ).toEqual([]);
+      const patterns = CONSOLE_PATHS.filter(([method]) => method === "GET");
+      expect(answers.size).toBeGreaterThanOrEqual(patterns.length);
+      const shown = [...answers.values()].join("\n");
+      expect(shown).toContain("***");
+    }
+  },
+);
 
 test("what is not masked is shown: ids, classes, fingerprints, and keys of records", async () => {
   const { api } = consoles[0] as (typeof consoles)[0];
   const { body: dead } = await api.call("/dead-letters?pipeline=orders&generation=0");
   expect(dead.groups[0]).toMatchObject({
     errorClass: "schema",
-    message: "no such card ***",
+    message: "PermanentError: no such card ***",
     sample: { businessKey: "bad-1", payload: { id: "bad-1", person: { card: "***" } } },
   });
   const { body: page } = await api.call("/records?pipeline=orders&generation=0&outcome=retrying");
@@ -213,7 +219,7 @@ test("what is not masked is shown: ids, classes, fingerprints, and keys of recor
   const { body: record } = await api.call(
     `/records/${dead.groups[0].sample.key}?pipeline=orders&generation=0`,
   );
-  expect(record.text.join("\n")).toContain("schema: no such card ***");
+  expect(record.text.join("\n")).toContain("schema: PermanentError: no such card ***");
   const { body: peeked } = await api.call("/queues/orders-dead-letters/messages");
   expect(JSON.parse(peeked.messages[0].body)).toMatchObject({ id: "bad-1", note: "paid with ***" });
 });
