@@ -1,4 +1,6 @@
 // List rows: reads records in the order of a list, each from its index (Y1 of ledger-tables.ts).
+//   L1. An index without the order of the list is sorted here. Only ids and what they are sorted by
+//       go through the sort; the rows of the page are read afterwards.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordRange } from "../../../ledger/list-records.ts";
@@ -13,7 +15,7 @@ import { INPUT_COLUMNS, RECORD_COLUMNS } from "./record-rows.ts";
 type Row = RecordColumns & InputColumns & { readonly key: string };
 
 interface Query {
-  /** An index that the planner might not choose. */
+  /** An index that the planner might not choose, and that has another order (L1). */
   readonly index?: string;
   readonly where: string;
   readonly order: string;
@@ -26,9 +28,12 @@ export function listSqliteRows(
   range: RecordRange,
 ): ListedRecord[] {
   const { index, where, order, params } = queryOf(range);
+  const page = `WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`;
+  const sorted = `WHERE id IN (SELECT id FROM ledger_record INDEXED BY ${index} ${page})
+    ORDER BY ${order}`; // L1
   const rows = db
     .prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record
-      ${index === undefined ? "" : `INDEXED BY ${index}`} WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`)
+      ${index === undefined ? page : sorted}`)
     .all(scopeId, ...params, range.limit);
   return rows.map((each) => {
     const row = each as unknown as Row;
