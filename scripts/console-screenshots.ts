@@ -41,7 +41,7 @@ interface Shown {
 async function fill(data: string): Promise<Shown> {
   const ledger = `sqlite:${join(data, "ledger.db")}`;
   const shown = { late: "hold", allowedLatenessMs: 0, mask: [] };
-  const held = { ...stations, ...shown } as typeof stations;
+  const held = { ...stations, ...shown } as unknown as typeof stations;
   const options = { onLogLine: () => {}, console: { allowActions: true } };
   const dev = await startDev(held, { data, port: 0, metricsPort: 0 }, options);
   for (const { key, body } of uploads({ days: DAYS })) {
@@ -119,12 +119,12 @@ async function open(browser: Browser, dark: boolean, size: { width: number; heig
   return context.newPage();
 }
 
-async function shoot(page: Page, address: string, path: string): Promise<void> {
+async function shoot(page: Page, address: string, path: string, fullPage = true): Promise<void> {
   await page.goto("about:blank");
   await page.goto(address);
   await page.waitForLoadState("networkidle").catch(() => undefined);
   await pause(SETTLE_MS);
-  await page.screenshot({ path, fullPage: true });
+  await page.screenshot({ path, fullPage });
   process.stdout.write(`${path}, ${Math.round(statSync(path).size / 1_000)} KB\n`);
 }
 
@@ -143,13 +143,14 @@ async function shootAll(browser: Browser, shown: Shown, folder: string): Promise
   }
 }
 
-const GUIDE = ["flow", "time", "audit", "replay"];
+const GUIDE = ["time", "audit", "replay"];
 
 async function shootGuide(browser: Browser, shown: Shown): Promise<void> {
   const views = await viewsOf(shown);
   const page = await open(browser, false, GUIDE_SIZE);
   for (const name of GUIDE) {
-    await shoot(page, `${shown.dev.console}#/${views[name]}`, join(DOCS, `console-${name}.png`));
+    const file = join(DOCS, `console-${name}.png`);
+    await shoot(page, `${shown.dev.console}#/${views[name]}`, file, false);
   }
 }
 
