@@ -87,7 +87,7 @@ export function text(value: string, fallback: string | null, doc: string): Flag<
 }
 
 /** Texts with commas in between; the flag may be repeated. */
-export function texts(value: string, doc: string): Flag<readonly string[]> {
+export function textList(value: string, doc: string): Flag<readonly string[]> {
   return {
     value,
     fallback: null,

@@ -148,18 +148,18 @@ test(
     const data = at("live");
     const dev = await startDev(files, { ...SETTINGS, data }, OPTIONS);
     const load = await startLoad(dev);
-    const taken: Written[] = [];
+    const backups: Written[] = [];
     for (let count = 0; count < BACKUPS; count += 1) {
-      const enough = (taken.at(-1)?.files.length ?? 0) + BETWEEN;
+      const enough = (backups.at(-1)?.files.length ?? 0) + BETWEEN;
       await eventually(() => expect(load.copy().files.length).toBeGreaterThan(enough));
-      taken.push(load.copy());
+      backups.push(load.copy());
       await backupDataFolder(data, at(`backup-${count}`), { createdAt });
     }
     const during = load.copy().files.length;
     await eventually(() => expect(load.copy().files.length).toBeGreaterThan(during));
     await load.stop();
     await dev.stop();
-    for (const [count, before] of taken.entries()) {
+    for (const [count, before] of backups.entries()) {
       restoreDataFolder(at(`backup-${count}`), at(`restored-${count}`));
       expect(await flawsIn(at(`restored-${count}`), before), `backup ${count}`).toEqual([]);
     }

@@ -2,7 +2,7 @@
 //   C1. It prints one ready line on stdout with the address to open.
 
 import { SETTINGS } from "../../run/config.ts";
-import { command, EXIT_OK, text, texts, toggle, wholeNumber } from "../command.ts";
+import { command, EXIT_OK, text, textList, toggle, wholeNumber } from "../command.ts";
 import { describeFailure } from "../screen/output.ts";
 import { stopSignal } from "../stop-signals.ts";
 import { queueFlags } from "./dlq.ts";
@@ -24,7 +24,7 @@ export const consoleFlags = {
 };
 
 /** A flag of commands whose console may have no pipeline file. */
-export const maskFlag = texts(
+export const maskFlag = textList(
   "PATH[,PATH]",
   "Values that the console hides, as `mask` of a pipeline; may be repeated.",
 );

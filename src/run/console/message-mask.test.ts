@@ -29,8 +29,10 @@ test("a console that others can reach hides bodies without masks, and says how t
   expect(JSON.stringify(shown)).not.toContain(SECRET);
   expect(shown.body).toContain("start it with --mask PATHS");
   expect(createMessageMask(null).show(message(order)).body).toBe(order);
-  const known = createMessageMask({ mask: [], source: { own: null } } as never, { exposed: true });
-  expect(known.show(message(order)).body).toBe(order);
+  const withFile = createMessageMask({ mask: [], source: { own: null } } as never, {
+    exposed: true,
+  });
+  expect(withFile.show(message(order)).body).toBe(order);
 });
 
 test("masks of the console apply to dead letters and to what they quote (M5)", () => {

@@ -2,13 +2,13 @@
 //   M1. Without masks, a body is shown as it is. With masks, only what the masks leave of its
 //       records is shown. A body that cannot be read is hidden, because it may contain anything.
 //   M2. A masked value is also removed from the attributes that quote it.
-//   M3. Without a pipeline, it is unknown where in a body a record starts. So a path matches at every
-//       level, also in JSON that is the text of another value, as in a notification of a topic.
+//   M3. Without a pipeline, it is unknown where in a body a record starts. So a path matches at
+//       every level, also in JSON that is the text of another value, as in a notification.
 //   M4. A console that others can reach and that has neither a pipeline nor masks hides all bodies.
 //   M5. What the ledger has was masked when it was written. Masks of the console apply to it as
 //       well (view-mask.ts).
-//   M6. The failure in the attributes of a dead letter may quote any value, also one of a row. It is
-//       hidden by masks of the console, which the pipeline did not know when it wrote it.
+//   M6. The failure in the attributes of a dead letter may quote any value, also one of a row. It
+//       is hidden by masks of the console, which the pipeline did not know when it wrote it.
 
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { createMask, MASKED, type Mask } from "../../core/encoding/mask.ts";

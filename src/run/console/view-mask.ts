@@ -98,11 +98,11 @@ export function createViewMask(paths: readonly string[]): ViewMask {
     summary,
     record(view) {
       const dossier = view.deadLetter;
-      const known = dossier !== null && isWhole(dossier) ? unwrapped(dossier.payload) : null;
+      const payload = dossier !== null && isWhole(dossier) ? unwrapped(dossier.payload) : null;
       const { summary: first, names, partition } = view;
-      const errors = known === null ? errorsIn(view) : []; // V3
+      const errors = payload === null ? errorsIn(view) : []; // V3
       const hidden = [...names, partition].filter((text) => name(text) !== text);
-      const secrets = [...mask.secretsOf(known), ...secretsIn(view), ...hidden, ...errors];
+      const secrets = [...mask.secretsOf(payload), ...secretsIn(view), ...hidden, ...errors];
       const masked = { ...view, names: names.map(name), partition: name(partition) };
       const shown = scrubbed({ ...masked, deadLetter: null }, secrets);
       const title = {
@@ -112,21 +112,26 @@ export function createViewMask(paths: readonly string[]): ViewMask {
       };
       return { ...shown, summary: title, deadLetter: dossier && deadLetter(dossier) };
     },
-    time(view) {
-      const items = view.held.items.map((item) => ({ ...item, name: name(item.name) }));
-      const partitions = view.partitions.map((each) => ({ ...each, name: name(each.name) }));
-      const heldBy = clause(view.heldBy);
-      return { ...view, heldBy, partitions, held: { ...view.held, items } };
-    },
-    replay(view) {
-      const { outcome, prefix } = view;
-      const failures = (outcome?.failures ?? []).map(({ uri }) => {
-        return { uri: name(uri), reason: MASKED }; // V3
-      });
-      const shown = outcome === null ? null : { ...outcome, failures };
-      return { ...view, prefix: prefix && name(prefix), outcome: shown };
-    },
+    time: (view) => maskTime(view, name, clause(view.heldBy)),
+    replay: (view) => maskReplay(view, name),
   };
+}
+
+type NameMask = (name: string) => string;
+
+function maskTime(view: TimeView, name: NameMask, heldBy: string | null): TimeView {
+  const items = view.held.items.map((item) => ({ ...item, name: name(item.name) }));
+  const partitions = view.partitions.map((each) => ({ ...each, name: name(each.name) }));
+  return { ...view, heldBy, partitions, held: { ...view.held, items } };
+}
+
+function maskReplay(view: ReplayView, name: NameMask): ReplayView {
+  const { outcome, prefix } = view;
+  const failures = (outcome?.failures ?? []).map(({ uri }) => {
+    return { uri: name(uri), reason: MASKED }; // V3
+  });
+  const shown = outcome === null ? null : { ...outcome, failures };
+  return { ...view, prefix: prefix && name(prefix), outcome: shown };
 }
 
 /** V2 */
