@@ -10,6 +10,7 @@ import type { InputColumns } from "../../../ledger/record-input.ts";
 import { fromInputColumns } from "../../../ledger/record-input.ts";
 import { asRecordKey } from "../../../ledger/record-state.ts";
 import type { ListedRecord } from "../../../ports/ledger.ts";
+import { rankOf } from "./key-hash.ts";
 import { INPUT_COLUMNS, RECORD_COLUMNS } from "./record-rows.ts";
 
 type Row = RecordColumns & InputColumns & { readonly key: string };
@@ -45,18 +46,20 @@ export function listSqliteRows(
 function queryOf(range: RecordRange): Query {
   if (range.by === "object") {
     const { bucket, object, key } = range.start;
+    const rank = rankOf(key);
     if (range.bucket === null) {
-      const where = "bucket IS NOT NULL AND (bucket, object_key, key) > (?, ?, ?)";
-      return { where, order: "bucket, object_key, key", params: [bucket, object, key] };
+      const where = "bucket IS NOT NULL AND (bucket, object_key, rank, key) > (?, ?, ?, ?)";
+      return { where, order: "bucket, object_key, rank, key", params: [bucket, object, rank, key] };
     }
     const end = range.end === null ? "" : "AND object_key < ?";
     return {
-      where: `bucket = ? AND (object_key, key) > (?, ?) ${end}`,
-      order: "object_key, key",
-      params: [range.bucket, object, key, ...(range.end === null ? [] : [range.end])],
+      where: `bucket = ? AND (object_key, rank, key) > (?, ?, ?) ${end}`,
+      order: "object_key, rank, key",
+      params: [range.bucket, object, rank, key, ...(range.end === null ? [] : [range.end])],
     };
   }
   const { at, key } = range.start;
+  const rank = rankOf(key);
   const column = range.by === "event-time" ? "event_time" : "changed_at";
   const state = range.by === "commit-time" ? "state = 'committed' AND" : "";
   const isOpen = range.unsettled === true;
@@ -65,15 +68,15 @@ function queryOf(range: RecordRange): Query {
   if (range.downTo !== undefined) {
     return {
       ...index,
-      where: `${committed} (${column}, key) < (?, ?) AND ${column} >= ?`,
-      order: `${column} DESC, key DESC`,
-      params: [at, key, range.downTo],
+      where: `${committed} (${column}, rank, key) < (?, ?, ?) AND ${column} >= ?`,
+      order: `${column} DESC, rank DESC, key DESC`,
+      params: [at, rank, key, range.downTo],
     };
   }
   return {
     ...index,
-    where: `${committed} (${column}, key) > (?, ?) AND ${column} < ?`,
-    order: `${column}, key`,
-    params: [at, key, range.to],
+    where: `${committed} (${column}, rank, key) > (?, ?, ?) AND ${column} < ?`,
+    order: `${column}, rank, key`,
+    params: [at, rank, key, range.to],
   };
 }
