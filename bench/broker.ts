@@ -35,7 +35,8 @@ async function throughput(options: BenchOptions, make: () => string, results: Re
   const sessions = [];
   try {
     for (const name of options.servers) {
-      sessions.push(await openSession(name, serverArgs(name, make()), options.connections));
+      const args = serverArgs(name, make(), options.against);
+      sessions.push(await openSession(name, args, options.connections));
     }
     results.throughput = await runThroughput(sessions, options, progress);
   } finally {

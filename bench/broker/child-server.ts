@@ -6,6 +6,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 
 const READY_MS_MAX = 120_000;
 const STOP_MS_MAX = 10_000;
@@ -92,6 +93,23 @@ export async function startChild(options: ChildOptions): Promise<ChildServer> {
   });
   const readyMs = performance.now() - startedAt;
   return { port, process: child, readyMs, stop: () => stop(child), kill: () => kill(child) };
+}
+
+/** Linux counts processor time in hundredths of a second. */
+const TICK_US = 10_000;
+/** The positions of user and system time after the name of the program. */
+const STAT_USER = 11;
+const STAT_SYSTEM = 12;
+
+/** Processor time of all threads of a child so far; NaN where the system has no /proc. */
+export function cpuMicros({ process: { pid } }: ChildServer): number {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return (Number(fields[STAT_USER]) + Number(fields[STAT_SYSTEM])) * TICK_US;
+  } catch {
+    return Number.NaN;
+  }
 }
 
 /** Memory of a child process, as it reports it after garbage collection. */

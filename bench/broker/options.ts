@@ -8,7 +8,8 @@ export type Part = (typeof PARTS)[number];
 
 /** The servers, by the names that tables show. */
 export const SERVERS = ["floor", "ours", "ours-memory", "fauxqs", "fauxqs-disk"] as const;
-export type ServerName = (typeof SERVERS)[number];
+/** `earlier` is the server of another checkout, if one is given. */
+export type ServerName = (typeof SERVERS)[number] | "earlier";
 
 export interface BenchOptions {
   readonly parts: readonly Part[];
@@ -19,6 +20,8 @@ export interface BenchOptions {
   readonly strict: boolean;
   readonly quick: boolean;
   readonly dir: string;
+  /** A checkout whose server is measured in turns with ours. */
+  readonly against?: string;
   /** How long one measured send lasts, per server and round. */
   readonly windowMs: number;
   readonly bodyBytes: number;
@@ -51,6 +54,7 @@ export const USAGE = `npm run bench:broker -- [flags]
   --body-bytes N     size of a message body (default 256)
   --backlog N        messages of the big backlog (default 1000000)
   --dir PATH         where data folders are created (default: the system's temporary folder)
+  --against PATH     measures the server of this checkout as "earlier", in turns with ours
   --json             print one JSON document instead of tables
   --strict           exit with 1 if a target is missed`;
 
@@ -78,6 +82,7 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
       "body-bytes": { type: "string", default: "256" },
       backlog: { type: "string" },
       dir: { type: "string", default: tmpdir() },
+      against: { type: "string" },
       json: { type: "boolean", default: false },
       strict: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
@@ -92,7 +97,11 @@ export function readOptions(args: readonly string[]): BenchOptions | "help" {
   const backlog = whole("backlog", values.backlog ?? String(size.backlog), 1_000, 20_000_000);
   return {
     parts: chosen(PARTS, values.only),
-    servers: chosen(SERVERS, values.only),
+    servers: [
+      ...chosen(SERVERS, values.only),
+      ...(values.against === undefined ? [] : (["earlier"] as const)),
+    ],
+    ...(values.against !== undefined && { against: values.against }),
     rounds: whole("rounds", values.rounds ?? (values.quick ? "1" : "5"), 1, 100),
     connections: whole("connections", values.connections, 1, 512),
     bodyBytes: whole("body-bytes", values["body-bytes"], 16, 200_000),

@@ -6,6 +6,7 @@ import { SERVERS, type ServerName } from "./options.ts";
 import { judgeAll, type Results, ratio } from "./targets.ts";
 import { ROWS, type Throughput } from "./throughput.ts";
 
+const ALL_SERVERS: readonly ServerName[] = [...SERVERS, "earlier"];
 const MIB = 1_024 ** 2;
 /** From this share on, the load generator itself may limit a row. */
 const GENERATOR_SHARE_WARN = 0.9;
@@ -30,7 +31,7 @@ const show = (value: number | undefined, digits: number): string =>
   value === undefined ? "-" : value.toFixed(digits);
 
 function ratesTable(throughput: Throughput): string {
-  const names = SERVERS.filter((name) => throughput[name] !== undefined);
+  const names = ALL_SERVERS.filter((name) => throughput[name] !== undefined);
   const rows = ROWS.map((row) => [
     row,
     ...names.map((name) => {
@@ -42,8 +43,24 @@ function ratesTable(throughput: Throughput): string {
   return table([["messages/s", ...names], ...rows]);
 }
 
+/** T5 of throughput.ts */
+function processorTable(throughput: Throughput): string {
+  const names = ALL_SERVERS.filter((name) => throughput[name] !== undefined);
+  const rows = ROWS.map((row) => [
+    row,
+    ...names.map((name) => show(throughput[name]?.[row]?.serverMicros, 1)),
+  ]);
+  return table([["server CPU us/message", ...names], ...rows]);
+}
+
 function ratiosTable(throughput: Throughput): string {
-  const others: readonly ServerName[] = ["floor", "fauxqs", "fauxqs-disk", "ours-memory"];
+  const others: readonly ServerName[] = [
+    "floor",
+    "fauxqs",
+    "fauxqs-disk",
+    "ours-memory",
+    "earlier",
+  ];
   const rows = ROWS.map((row) => [
     row,
     ...others.map((other) => show(ratio(throughput, ["ours", row], [other, row]), 2)),
@@ -99,7 +116,11 @@ function objectsTable(objects: Objects): string {
 export function renderReport(results: Results): string {
   const parts: string[] = [];
   if (Object.keys(results.throughput).length > 0) {
-    parts.push(ratesTable(results.throughput), ratiosTable(results.throughput));
+    parts.push(
+      ratesTable(results.throughput),
+      processorTable(results.throughput),
+      ratiosTable(results.throughput),
+    );
     const shares = Object.values(results.throughput).flatMap((rows) => Object.values(rows));
     if (shares.some(({ generatorShare }) => generatorShare >= GENERATOR_SHARE_WARN)) {
       parts.push("* the load generator was near its own limit; the server may be faster");

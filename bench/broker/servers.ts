@@ -17,12 +17,14 @@ const CLI = file("../../src/cli/main.ts");
 const VISIBILITY_SECONDS = 3_600;
 
 /** The command line of a contestant; `folder` is used by durable ones. */
-export function serverArgs(name: ServerName, folder: string): string[] {
+export function serverArgs(name: ServerName, folder: string, against = ""): string[] {
   switch (name) {
     case "floor":
       return [file("./floor-server.ts")];
     case "ours":
       return [CLI, "up", "--port", "0", "--data", folder];
+    case "earlier":
+      return [join(against, "src/cli/main.ts"), "up", "--port", "0", "--data", folder];
     case "ours-memory":
       return [CLI, "up", "--port", "0", "--memory"];
     case "fauxqs":

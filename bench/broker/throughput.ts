@@ -1,13 +1,16 @@
 // Throughput: messages per second of each server, in interleaved rounds.
 //   T1. Servers take turns inside a round, and rounds are repeated, so that a slow minute of the
-//       machine affects all of them; the median of the rounds counts.
+//       machine affects all of them; the median of the rounds counts. Every second round reverses
+//       their order, because a server still cleans up after its row while the next one is measured.
 //   T2. Only one server is under load at any time; the others idle.
 //   T3. After each send the queue must hold what was acknowledged, and each cycle must return every
 //       message once; otherwise the run fails.
 //   T4. The generator's own processor time is measured as well: near 1, the generator is the limit
 //       and not the server, and the table says so.
+//   T5. The server's processor time per message varies less than its rate on a busy machine.
 
 import { setTimeout as sleep } from "node:timers/promises";
+import { cpuMicros } from "./child-server.ts";
 import { drainAll } from "./drain.ts";
 import { type SendPlan, sendAll, type Target } from "./load.ts";
 import type { BenchOptions, ServerName } from "./options.ts";
@@ -34,13 +37,16 @@ export interface Sample {
   readonly perSecond: number;
   /** Share of one processor that the load generator used. */
   readonly generatorShare: number;
+  /** Processor time of the server, all threads, in microseconds per message (T5). */
+  readonly serverMicros: number;
 }
 
 export type Throughput = Partial<Record<ServerName, Partial<Record<Row, Sample>>>>;
 
 type Work = () => Promise<{ readonly messages: number; readonly elapsedMs: number }>;
 
-async function measure(work: Work): Promise<Sample> {
+async function measure({ server }: Session, work: Work): Promise<Sample> {
+  const serverBefore = cpuMicros(server);
   const before = process.cpuUsage();
   const startedAt = performance.now();
   const { messages, elapsedMs } = await work();
@@ -49,6 +55,7 @@ async function measure(work: Work): Promise<Sample> {
   return {
     perSecond: (messages / elapsedMs) * 1_000,
     generatorShare: (user + system) / 1_000 / wallMs,
+    serverMicros: (cpuMicros(server) - serverBefore) / messages,
   };
 }
 
@@ -75,7 +82,7 @@ async function measureSend(
   const topicArn = publish ? await subscribeQueue(session, target) : undefined;
   const plan = { ...planFor(target, options, perRequest), ...(topicArn && { topicArn }) };
   let sent = 0;
-  const sample = await measure(async () => {
+  const sample = await measure(session, async () => {
     const done = await sendAll(session.connections, plan);
     sent = done.messages;
     return done;
@@ -97,25 +104,28 @@ async function measureCycle(
   let messages = 0;
   let elapsedMs = 0;
   let share = 0;
+  let serverMicros = 0;
   let firstIndex = 0;
   for (let cycle = 0; cycle < CYCLES_MAX && elapsedMs < options.windowMs; cycle += 1) {
     const plan = planFor(target, options, BATCH);
     const messagesMax = options.cycleMessages;
     const filled = await sendAll(session.connections, { ...plan, firstIndex, messagesMax });
     const count = filled.messages;
-    const sample = await measure(async () => {
+    const sample = await measure(session, async () => {
       const drained = await drainAll(session.connections, { target, firstIndex, count });
       messages += drained.messages;
       elapsedMs += drained.elapsedMs;
       return drained;
     });
     share = Math.max(share, sample.generatorShare);
+    serverMicros += sample.serverMicros * count;
     firstIndex += count;
   }
   await expectWaiting(session, target, 0); // T3
   await deleteQueue(session, target);
   await sleep(SETTLE_MS);
-  return { perSecond: (messages / elapsedMs) * 1_000, generatorShare: share };
+  const perSecond = (messages / elapsedMs) * 1_000;
+  return { perSecond, generatorShare: share, serverMicros: serverMicros / messages };
 }
 
 async function measureRow(
@@ -129,7 +139,8 @@ async function measureRow(
   if (row === "batch") return measureSend(session, options, queue, BATCH);
   if (row === "publish") {
     // Signed notifications in envelopes, which a topic sends by default.
-    return session.name === "ours" ? measureSend(session, options, queue, 1, true) : null;
+    const publishes = session.name === "ours" || session.name === "earlier";
+    return publishes ? measureSend(session, options, queue, 1, true) : null;
   }
   if (session.name === "floor") return null;
   if (row === "cycle") return measureCycle(session, options, queue);
@@ -147,15 +158,17 @@ export async function runThroughput(
   for (let round = 0; round <= options.rounds; round += 1) {
     const warmUp = round === 0;
     const scaled = warmUp ? { ...options, windowMs: options.windowMs / 3 } : options;
+    const ordered = round % 2 === 0 ? sessions : sessions.toReversed(); // T1
     for (const row of ROWS) {
-      for (const session of sessions) {
+      for (const session of ordered) {
         await session.reconnect();
         const sample = await measureRow(session, scaled, row, round); // T1, T2
         if (sample === null || warmUp) continue;
         const key = `${session.name}/${row}`;
         samples.set(key, [...(samples.get(key) ?? []), sample]);
         const share = Math.round(sample.generatorShare * 100);
-        progress(`round ${round} ${key}: ${Math.round(sample.perSecond)}/s, generator ${share} %`);
+        const rate = `${Math.round(sample.perSecond)}/s, ${sample.serverMicros.toFixed(1)} us`;
+        progress(`round ${round} ${key}: ${rate}, generator ${share} %`);
       }
     }
   }
@@ -164,7 +177,8 @@ export async function runThroughput(
     const [name, row] = key.split("/") as [ServerName, Row];
     const perSecond = median(all.map((sample) => sample.perSecond));
     const generatorShare = median(all.map((sample) => sample.generatorShare));
-    result[name] = { ...result[name], [row]: { perSecond, generatorShare } };
+    const serverMicros = median(all.map((sample) => sample.serverMicros));
+    result[name] = { ...result[name], [row]: { perSecond, generatorShare, serverMicros } };
   }
   return result;
 }

@@ -83,7 +83,7 @@ export interface StageRequest {
 export interface StagedRows {
   /** Effects so far, by kind and table. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Stores effects; the previous call must have ended. */
+  /** Stores effects; the previous call must have ended. The next call may throw its failure. */
   add(effects: readonly Effect[]): Promise<void>;
   /** Call it after the last `add`. */
   seal(): Promise<void>;

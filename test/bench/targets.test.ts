@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { percentile } from "../../bench/broker/statistics.ts";
 import { judgeAll, type Results } from "../../bench/broker/targets.ts";
 
-const rate = (perSecond: number) => ({ perSecond, generatorShare: 0.5 });
+const rate = (perSecond: number) => ({ perSecond, generatorShare: 0.5, serverMicros: 1 });
 const none = (): Results => ({ throughput: {}, million: {}, dedup: {}, startup: {} });
 
 const verdictOf = (results: Results, target: string) =>

@@ -174,7 +174,9 @@ export function describeStages(subject: TableSinkSubject): void {
       expect(await sink.sweepStages?.(store, clock.now())).toBe(0);
       clock.advance(hours(2));
       expect(await sink.sweepStages?.(store, clock.now())).toBe(1);
-      await expect(stage.add([upsert("b", 1)])).rejects.toThrow();
+      await stage.add([upsert("b", 1)]);
+      await expect(stage.add([upsert("c", 1)])).rejects.toThrow();
+      await expect(stage.seal()).rejects.toThrow();
       await expect(commit()).rejects.toThrow();
       expect(await rows()).toEqual([]);
       await ledger.close();

@@ -9,7 +9,7 @@ const upsert = (id: number, text = ""): Effect => ({
 });
 
 /** A stage that stores chunks, one at a time, when the test lets it. */
-function world(options: { readonly fails?: boolean } = {}) {
+function world(options: { readonly fails?: boolean; readonly failsAtEnd?: boolean } = {}) {
   const chunks: (readonly Effect[])[] = [];
   const gates: (() => void)[] = [];
   const state = { sealed: false, discarded: false, active: 0 };
@@ -25,6 +25,7 @@ function world(options: { readonly fails?: boolean } = {}) {
       chunks.push(effects);
     },
     async seal() {
+      if (options.failsAtEnd === true) throw new Error("disk is full");
       state.sealed = true;
     },
     async discard() {
@@ -92,6 +93,14 @@ test("a chunk that cannot be staged fails the attempt, and its stage is dropped"
   await expect(buffer.finish()).rejects.toThrow("disk is full");
   await buffer.discard();
   expect(state.discarded).toBe(true);
+});
+
+test("a last chunk that cannot be staged is a failure of the store, not of the handler", async () => {
+  const { buffer, pump } = world({ failsAtEnd: true });
+  for (let id = 0; id < MEMORY_EFFECTS; id += 1) buffer.add(upsert(id));
+  const failure: unknown = await pump(buffer.finish()).catch((error: unknown) => error);
+  expect(failure).toMatchObject({ message: "disk is full" });
+  expect(buffer.isFailure(failure)).toBe(true);
 });
 
 test("a handler that never waits fails at a named limit", () => {

@@ -101,7 +101,12 @@ export class EffectBuffer {
     if (this.#stage === null) {
       return { effects: [...this.#waiting, ...statements], stage: null, digest: null };
     }
-    await this.#stage.seal();
+    try {
+      await this.#stage.seal();
+    } catch (error) {
+      this.#failure = { error }; // B3
+      throw error;
+    }
     if (statements.length > 0) this.#digest?.add(statements);
     return { effects: statements, stage: this.#stage, digest: this.#digest?.hex() ?? null };
   }

@@ -10,10 +10,12 @@
 //   S4. Chunks are short transactions, so that other records commit in between.
 //   S5. Of several effects on one row the last counts, also across chunks. SQLite merges the rows
 //       of a key in the order of the file. PostgreSQL removes earlier ones at the end.
+//   S6. One chunk is being stored while the next is prepared, never two. A chunk that fails is
+//       thrown by the next call, and no later chunk is stored.
 
 import { present } from "../../core/assert.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
-import type { SinkWrite } from "../../core/sink-write.ts";
+import type { SinkValue, SinkWrite } from "../../core/sink-write.ts";
 import type {
   Effect,
   EffectOrigin,
@@ -33,6 +35,8 @@ import { removeEarlier, removeStage } from "./stage-removal.ts";
 import type { RowSource } from "./statements.ts";
 
 const ID_CHARS = 20;
+/** SQLite: values that one call inserts. A call has a cost of its own. */
+const INSERT_VALUES = 160;
 
 /** What is known about the staged rows of one table. */
 interface StagedTable {
@@ -66,6 +70,7 @@ export function createTableStage(
   let staged = 0;
   let added = 0;
   let begun = false;
+  let storing: Promise<void> = Promise.resolve();
 
   return {
     counts,
@@ -73,18 +78,21 @@ export function createTableStage(
       const chunk = chunkOf(plans, effects, added + 1);
       if (!begun) await removeEarlier(dialect, store, request); // S3
       const writes = [
-        ...(begun ? [] : listWrites(dialect, id, request)),
+        ...(begun ? relaxedWrites(dialect) : listWrites(dialect, id, request)),
         ...chunkWrites(dialect, id, plans, tables, chunk),
       ];
       begun = true;
       const total = rowsIn(tables);
       writes.push(countWrite(dialect, id, tables, { from: staged, to: total }));
-      await store.run(writes); // S4
+      await storing; // S6
+      storing = store.run(writes); // S4
+      storing.catch(() => undefined); // The next call throws it.
       staged = total;
       added += effects.length;
       countEffects(counts, effects);
     },
     async seal() {
+      await storing; // S6
       if (dialect.name === "postgres") await sealPostgres(dialect, store, id, tables);
       staged = rowsIn(tables);
     },
@@ -94,6 +102,7 @@ export function createTableStage(
       expireWrite(dialect, id),
     ],
     async discard() {
+      await storing.catch(() => undefined);
       if (begun) await removeStage(dialect, store, { id, relations: relationsIn(tables) });
     },
   };
@@ -112,6 +121,15 @@ function listWrites(dialect: Dialect, id: string, request: StageRequest): SinkWr
     { statement: createStages(dialect), params: [], once: true },
     { statement, params },
   ];
+}
+
+/**
+ * PostgreSQL: a chunk is not waited for until it is on disk, because it need not survive a crash
+ * (S2). The first one is waited for, so that every table is listed.
+ */
+function relaxedWrites({ name }: Dialect): SinkWrite[] {
+  if (name !== "postgres") return [];
+  return [{ statement: "SET LOCAL synchronous_commit = off", params: [], once: true }];
 }
 
 /** From the commit on, the sweep may remove the stage. */
@@ -133,8 +151,8 @@ function chunkWrites(
     const table = existing ?? stagedTable(shape, stageRelation(dialect, `${id}_${tables.size}`));
     tables.set(name, table);
     for (const row of rows) noteRow(table, keyText(shape, row), row);
-    const fill = insertRows(dialect, table, rows);
-    return existing === undefined ? [createTable(dialect, table), fill] : [fill];
+    const fills = insertRows(dialect, table, rows);
+    return existing === undefined ? [createTable(dialect, table), ...fills] : fills;
   });
 }
 
@@ -180,8 +198,15 @@ async function sealPostgres(
 ): Promise<void> {
   for (const table of tables.values()) {
     if (!table.ascending) await removeTwins(dialect, store, id, table, tables); // S5
-    const statement = `ANALYZE ${table.relation}`;
-    await store.run([{ statement, params: [], once: true, long: true }]);
+    // The planner needs the number of rows, not the values.
+    const sample = "SET LOCAL default_statistics_target = 10";
+    const keys = table.shape.keyColumns.map(({ quoted }) => quoted).join(", ");
+    const analyze = `ANALYZE ${table.relation} (${keys})`;
+    const write = { params: [], once: true, long: true };
+    await store.run([
+      { ...write, statement: sample },
+      { ...write, statement: analyze },
+    ]);
   }
 }
 
@@ -214,15 +239,54 @@ function insertRows(
   dialect: Dialect,
   { shape, relation }: StagedTable,
   rows: readonly PlannedRow[],
-): SinkWrite {
+): SinkWrite[] {
   if (dialect.name === "postgres") {
     const names = shape.columns.map(({ quoted }) => quoted).join(", ");
     const statement = `COPY ${relation} (${names}, _tg_deleted) FROM STDIN`;
-    return { statement, params: [], copy: copyTextOf(rows), once: true };
+    return [{ statement, params: [], copy: copyTextOf(rows), once: true }];
   }
-  const marks = `(${[...shape.columns, null].map(() => "?").join(", ")})`;
-  const statement = `INSERT INTO ${relation} VALUES ${marks}`;
-  return { statement, params: [], rows: rows.map(({ values }) => values) };
+  const width = shape.columns.length + 1;
+  const size = Math.max(1, Math.floor(INSERT_VALUES / width));
+  const grouped = rows.length - (rows.length % size);
+  const insert = (count: number, from: number, to: number): SinkWrite => ({
+    statement: insertInto(relation, width, count),
+    params: [],
+    rows: valueLists(rows, { from, to, count, width }),
+  });
+  return [
+    ...(grouped > 0 ? [insert(size, 0, grouped)] : []),
+    ...(grouped < rows.length ? [insert(1, grouped, rows.length)] : []),
+  ];
+}
+
+function insertInto(relation: string, width: number, rows: number): string {
+  const marks = `(${new Array<string>(width).fill("?").join(", ")})`;
+  return `INSERT INTO ${relation} VALUES ${new Array<string>(rows).fill(marks).join(", ")}`;
+}
+
+/** The values of `count` rows each, in one list. */
+function valueLists(
+  rows: readonly PlannedRow[],
+  part: {
+    readonly from: number;
+    readonly to: number;
+    readonly count: number;
+    readonly width: number;
+  },
+): SinkValue[][] {
+  const lists: SinkValue[][] = [];
+  for (let first = part.from; first < part.to; first += part.count) {
+    const list = new Array<SinkValue>(part.count * part.width);
+    let at = 0;
+    for (let nth = first; nth < first + part.count; nth += 1) {
+      for (const value of present(rows[nth], "a row of the chunk").values) {
+        list[at] = value;
+        at += 1;
+      }
+    }
+    lists.push(list);
+  }
+  return lists;
 }
 
 /** Counts rows in the transaction that stores them (S2). */
