@@ -50,7 +50,13 @@ export default defineConfig({
     projects: [
       defineProject({
         ...resolution,
-        test: { name: "apart", include: apart, pool: "forks", ...timeouts },
+        test: {
+          name: "apart",
+          include: apart,
+          pool: "forks",
+          globalSetup: "test/support/stores/shared-servers.ts",
+          ...timeouts,
+        },
       }),
       defineProject({
         ...resolution,

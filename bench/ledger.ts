@@ -3,10 +3,10 @@
 //   npm run bench:ledger [-- --keys 10000000] [--only sqlite|postgres] [--check]
 //   npm run bench:ledger -- --list 100000,10000000 [--only sqlite|postgres] [--check]
 // --check exits with an error if a target is missed. --list measures how long it takes to list one
-// day of 10,000 records out of ledgers of these sizes.
+// day of 10,000 records out of ledgers of these sizes, which are filled before (ledger/fill.ts).
 
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -17,8 +17,9 @@ import type { Ledger } from "../src/ports/ledger.ts";
 import type { RecordKey } from "../src/ports/record.ts";
 import { createPostgresLedger } from "../src/stores/postgres/ledger.ts";
 import { createSqliteLedger } from "../src/stores/sqlite/ledger/ledger.ts";
-import { startPostgres } from "../test/support/stores/postgres-server.ts";
+import { type PostgresServer, startPostgres } from "../test/support/stores/postgres-server.ts";
 import { systemClock as clock, turn } from "../test/support/stores/real-ports.ts";
+import { fillPostgres, fillSqlite } from "./ledger/fill.ts";
 import { inputOf } from "./ledger/input.ts";
 import { type ListedStore, measureLists } from "./ledger/lists.ts";
 import { createNaiveLedger } from "./naive-ledger.ts";
@@ -40,6 +41,13 @@ const FILL_BATCH = 1_000;
 const FILL_PARALLEL = 8;
 const SCOPE = { pipeline: "bench", generation: 1 };
 const LEASE = { owner: "bench", leaseMs: seconds(30) };
+/** Nothing is lost by a power cut in a measurement of lists. */
+const LISTED_POSTGRES = {
+  fsync: "off",
+  full_page_writes: "off",
+  max_wal_size: "4GB",
+  shared_buffers: "1GB",
+};
 const DIGEST = "d".repeat(64);
 
 const folder = mkdtempSync(join(tmpdir(), "tidegate-bench-"));
@@ -223,33 +231,60 @@ async function benchPostgres(): Promise<void> {
   server.stop();
 }
 
-async function benchLists(sizes: readonly number[]): Promise<void> {
-  const stores: ListedStore[] = [];
-  if (flags.only !== "postgres") {
-    const open = async (size: number) =>
-      createSqliteLedger({ clock, turn }, { path: join(folder, `list-${size}.db`) });
-    stores.push({ name: "SQLite", open });
-  }
-  const server = flags.only === "sqlite" ? null : await startPostgres({ fsync: "off" });
-  if (server !== null && !("missing" in server)) {
-    // One server: a scope of its own for each size would share the indexes.
-    const open = async (size: number) => {
-      const url = new URL(server.url);
-      url.searchParams.set("options", `-c search_path=list_${size}`);
-      const client = new pg.Client({ connectionString: server.url });
-      await client.connect();
-      await client.query(`CREATE SCHEMA list_${size}`);
+function listedSqlite(): ListedStore {
+  const pathOf = (size: number) => join(folder, `list-${size}.db`);
+  return {
+    name: "SQLite",
+    open: async (size) => createSqliteLedger({ clock, turn }, { path: pathOf(size) }),
+    fill: async (scope, records) => fillSqlite(pathOf(records.size), scope, records),
+    bytes: async (size) => statSync(pathOf(size)).size,
+  };
+}
+
+/** One server: a scope of its own for each size would share the indexes. */
+function listedPostgres(server: PostgresServer): ListedStore {
+  const urlOf = (size: number) => {
+    const url = new URL(server.url);
+    url.searchParams.set("options", `-c search_path=list_${size}`);
+    return url.href;
+  };
+  const query = async (statement: string) => {
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    try {
+      return (await client.query(statement)).rows;
+    } finally {
       await client.end();
-      return createPostgresLedger({ clock }, { url: url.href });
-    };
-    stores.push({ name: "PostgreSQL", open });
-  }
-  for (const store of stores) {
-    for (const { what, ratio } of await measureLists(store, sizes)) {
-      reportRatio(what, ratio, { max: 2 });
     }
+  };
+  return {
+    name: "PostgreSQL",
+    async open(size) {
+      await query(`CREATE SCHEMA IF NOT EXISTS list_${size}`);
+      return await createPostgresLedger({ clock }, { url: urlOf(size) });
+    },
+    fill: (scope, records) => fillPostgres(urlOf(records.size), scope, records),
+    async bytes(size) {
+      const table = `list_${size}.tidegate_ledger_record`;
+      const [row] = await query(`SELECT pg_total_relation_size('${table}') AS bytes`);
+      return Number(row.bytes);
+    },
+  };
+}
+
+async function benchLists(sizes: readonly number[]): Promise<void> {
+  const server = flags.only === "sqlite" ? null : await startPostgres(LISTED_POSTGRES);
+  const stores = flags.only === "postgres" ? [] : [listedSqlite()];
+  if (server !== null && !("missing" in server)) stores.push(listedPostgres(server));
+  try {
+    for (const store of stores) {
+      for (const { what, ratio } of await measureLists(store, sizes, clock.now())) {
+        reportRatio(what, ratio, { max: 2 });
+      }
+    }
+  } finally {
+    if (server !== null && !("missing" in server)) server.stop();
   }
-  if (server !== null && !("missing" in server)) server.stop();
 }
 
 try {

@@ -59,7 +59,7 @@ function objectType({ properties, required = [], additionalProperties }: Schema)
   const fields = Object.entries(properties).map(([name, schema]) => {
     const optional = required.includes(name) ? "" : "?";
     const type = optional === "" ? typeOf(schema) : `${typeOf(schema)} | undefined`;
-    return `readonly ${name}${optional}: ${type}`;
+    return `readonly ${JSON.stringify(name)}${optional}: ${type}`; // The formatter unquotes it.
   });
   return `{ ${fields.join("; ")} }`;
 }

@@ -11,6 +11,8 @@
 //       without a record. Below a delete marker, nothing is current.
 //   J5. A listed record and an event of the same bytes without versions are double only if nothing
 //       else was applied between them. The clocks of two commits may differ.
+//   J6. The sink must not be behind the ledger, as a sink is that was restored from an older copy.
+//       Only sequencers prove it: an effect of a record without one is not compared.
 
 import { unreachable } from "../core/assert.ts";
 import { compareSequencers } from "../core/events/sequencer.ts";
@@ -39,7 +41,7 @@ export interface JudgeContext {
 export type Doubt =
   /** The current version has no applied record. */
   | { readonly kind: "not-applied"; readonly version: ListedObject }
-  /** Committed, but the sink has nothing of the object. */
+  /** Committed, but the sink has nothing of the object, or an older version (J6). */
   | { readonly kind: "no-effect"; readonly version: ListedObject }
   /** Deleted, and the removal was not applied. */
   | { readonly kind: "not-removed" }
@@ -74,7 +76,8 @@ export class KeyJudge {
   readonly #byVersion = new Map<string, VersionEntry>();
   readonly #unversioned: VersionEntry[] = [];
   readonly #effects: readonly ListedEffect[];
-  readonly #named = new Set<RecordKey>();
+  /** Records that the sink names, with the sequencer of those that were applied (J6). */
+  readonly #named = new Map<RecordKey, string | null>();
   readonly #otherCommits: EpochMs[] = [];
   #newest: Match | null = null;
   /** The newest applied record, if the bucket does not have its version. */
@@ -102,12 +105,14 @@ export class KeyJudge {
   /** Adds a record of the object, in any order (J2). */
   record(listed: ListedRecord): void {
     const { key, record, input } = listed;
-    for (const effect of this.#effects) if (effect.recordKey === key) this.#named.add(key);
+    const isNamed = this.#effects.some((effect) => effect.recordKey === key);
+    if (isNamed) this.#named.set(key, null);
     const times = input.object?.sequencer === null ? this.#times() : [];
     const kind = kindOfRecord(this.#context.scope, listed, times);
     if (kind === "other" || input.object === null) return;
     const status = this.#statusOf(record);
     const { sequencer } = input.object;
+    if (isNamed && status === "committed") this.#named.set(key, sequencer);
     const match: Match = { key, kind, status, sequencer, changedAt: record.changedAt, listed };
     const entry = kind === "removed" ? undefined : this.#entryOf(listed);
     const isNewest = status === "committed" && isNewer(match, this.#newest);
@@ -225,11 +230,10 @@ export class KeyJudge {
       return say("double", `${applied.length} records applied this version`, applied); // J3
     }
     if (applied.length > 0 && this.#isApplied(version, applied)) {
-      const isLost = this.#context.hasSink && this.#effects.length === 0 && version.isLatest;
-      const holds = isLost && applied.some((match) => match === this.#newest);
-      if (!holds) return say("committed", "", applied);
-      const reason = "committed, but the sink has nothing of it";
-      return say("missing", reason, applied, { kind: "no-effect", version });
+      const isNewest = applied.some((match) => match === this.#newest);
+      const loss = version.isLatest && isNewest ? this.#sinkLoss() : null;
+      if (loss === null) return say("committed", "", applied);
+      return say("missing", loss, applied, { kind: "no-effect", version });
     }
     const open = matches.filter((match) => this.#isOpen(match));
     const [first] = open;
@@ -241,6 +245,19 @@ export class KeyJudge {
     if (at === 0) return say("ignored", "deleted before it was ingested", []); // J4
     const superseded = matches.filter(({ status }) => status !== "committed");
     return say("superseded", "a newer version replaced it", superseded); // J4
+  }
+
+  /** What the sink lacks of the newest applied record; null if nothing. */
+  #sinkLoss(): string | null {
+    if (!this.#context.hasSink) return null;
+    if (this.#effects.length === 0) return "committed, but the sink has nothing of it";
+    const newest = this.#newest?.sequencer ?? null;
+    if (newest === null) return null;
+    const isOlder = this.#effects.some(({ recordKey }) => {
+      const written = this.#named.get(recordKey) ?? null;
+      return written !== null && compareSequencers(written, newest) < 0; // J6
+    });
+    return isOlder ? "committed, but the sink has an older version of it" : null;
   }
 
   /** Whether an applied record is about the current bytes (J3). */

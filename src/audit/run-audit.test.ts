@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AUDIT_SCOPE, AuditWorld, countsOf } from "../../test/support/audit-world.ts";
+import { present } from "../core/assert.ts";
 import type { ObjectEvent } from "../core/events/object-event.ts";
 import { objectStateOf } from "../core/events/object-identity.ts";
 import { addMs, days, minutes } from "../core/units.ts";
@@ -123,6 +124,20 @@ describe.each([true, false])("in a bucket with versions: %s", (versioned) => {
     world.settle();
     expect(await world.statuses({ sink: true })).toEqual(["a missing"]);
     expect(await world.statuses()).toEqual(["a committed"]);
+  });
+
+  test("a commit of which the sink has only an older version is missing", async () => {
+    const world = new AuditWorld(versioned);
+    await world.commit(world.put("a", "1"));
+    const older = present(world.effects.get("a"), "the effect of the first version");
+    await world.commit(world.put("a", "2"));
+    world.settle();
+    const before = await world.statuses({ sink: true });
+    world.effects.set("a", older); // As a sink that was restored from a copy.
+    const after = await world.statuses({ sink: true });
+    const others = versioned ? ["a committed"] : ["a gone"];
+    expect(before.toSorted()).toEqual([...others, "a committed"].toSorted());
+    expect(after.toSorted()).toEqual([...others, "a missing"].toSorted());
   });
 
   test("a listing and an event that both applied one version are double", async () => {

@@ -51,6 +51,12 @@ export interface DoubtfulLine {
   readonly doubt: Doubt;
 }
 
+/** A line of a second look; it may be in doubt again. */
+interface JudgedLine {
+  readonly line: AuditLine;
+  readonly doubt: Doubt | null;
+}
+
 export class SecondLook {
   readonly #ports: LookPorts;
   readonly #options: LookOptions;
@@ -76,7 +82,7 @@ export class SecondLook {
       case "not-applied":
         return this.#notApplied(line, doubt.version, signal);
       case "no-effect":
-        return this.#noEffect(line);
+        return this.#noEffect(line, signal);
       case "not-removed":
         return this.#notRemoved(line, signal);
       case "no-record":
@@ -98,11 +104,7 @@ export class SecondLook {
     if (line.at > subtractMs(startedAt, graceMs)) {
       return say(line, "waiting", "new, and its event may still arrive"); // S1
     }
-    const fresh = await this.#judgeAgain(key, signal); // S2
-    const same = fresh.find(
-      ({ line: other }) =>
-        other.versionId === line.versionId && other.etag === line.etag && other.at === line.at,
-    );
+    const same = await this.#sameVersion(line, signal); // S2
     if (same === undefined) return say(line, "superseded", "replaced or deleted meanwhile");
     if (same.doubt === null) return same.line;
     const row = await this.#ports.ledger.showObject(context.scope, bucket, key); // S3
@@ -116,12 +118,22 @@ export class SecondLook {
     return line;
   }
 
-  async #noEffect(line: AuditLine): Promise<AuditLine> {
-    for (const lister of this.#ports.effects) {
-      const effect = await lister.find(this.#options.bucket, line.key);
-      if (effect !== null) return say(line, "committed", "");
-    }
-    return line;
+  async #noEffect(line: AuditLine, signal: AbortSignal): Promise<AuditLine> {
+    const same = await this.#sameVersion(line, signal); // S2
+    if (same === undefined) return say(line, "superseded", "replaced or deleted meanwhile");
+    const { doubt } = same;
+    return doubt?.kind === "not-applied"
+      ? this.#notApplied(same.line, doubt.version, signal)
+      : same.line;
+  }
+
+  /** What fresh reads say about the version of a line; undefined if the bucket lost it. */
+  async #sameVersion(line: AuditLine, signal: AbortSignal): Promise<JudgedLine | undefined> {
+    const fresh = await this.#judgeAgain(line.key, signal);
+    return fresh.find(
+      ({ line: other }) =>
+        other.versionId === line.versionId && other.etag === line.etag && other.at === line.at,
+    );
   }
 
   async #notRemoved(line: AuditLine, signal: AbortSignal): Promise<AuditLine> {
@@ -160,15 +172,12 @@ export class SecondLook {
   }
 
   /** Judges one object from fresh reads (S2). */
-  async #judgeAgain(
-    key: string,
-    signal: AbortSignal,
-  ): Promise<{ line: AuditLine; doubt: Doubt | null }[]> {
+  async #judgeAgain(key: string, signal: AbortSignal): Promise<JudgedLine[]> {
     const { bucket, context } = this.#options;
     const { lister, effects, ledger } = this.#ports;
     const versions = await versionsOf(lister, bucket, key, signal);
     const listed = await Promise.all(effects.map((each) => each.find(bucket, key)));
-    const lines: { line: AuditLine; doubt: Doubt | null }[] = [];
+    const lines: JudgedLine[] = [];
     const some = listed.filter((effect) => effect !== null);
     const judge = new KeyJudge(context, key, versions, some, (line, doubt) =>
       lines.push({ line, doubt }),

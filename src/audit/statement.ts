@@ -131,6 +131,8 @@ export class StatementBuilder {
   readonly #carried = new Map<number, StatementSegment>();
   readonly #exceptions: ListedException[] = [];
   #omitted = 0;
+  /** Exceptions in the list that are not failures. */
+  #minor = 0;
 
   constructor(window: StatementWindow) {
     this.#window = window;
@@ -196,18 +198,20 @@ export class StatementBuilder {
 
   #except(exception: ListedException): void {
     const isFailure = FAILURES.has(exception.status);
-    if (this.#exceptions.length < EXCEPTIONS_MAX) this.#exceptions.push(exception);
-    else if (!isFailure || !this.#makeSpace()) this.#omitted += 1;
-    else this.#exceptions.push(exception);
+    if (this.#exceptions.length >= EXCEPTIONS_MAX) {
+      this.#omitted += 1;
+      if (!isFailure || this.#minor === 0) return;
+      this.#dropMinor();
+    }
+    this.#exceptions.push(exception);
+    if (!isFailure) this.#minor += 1;
   }
 
   /** Drops the last exception that is not a failure; failures matter more. */
-  #makeSpace(): boolean {
+  #dropMinor(): void {
     const at = this.#exceptions.findLastIndex(({ status }) => !FAILURES.has(status));
-    if (at < 0) return false;
     this.#exceptions.splice(at, 1);
-    this.#omitted += 1;
-    return true;
+    this.#minor -= 1;
   }
 
   #startOf(at: number): number {

@@ -2,6 +2,8 @@
 //   K1. Depths and ages are read from the state at each scrape; nothing is measured in between.
 //   K2. The action of a request is the client's text. It is a label only if it looks like a name;
 //       otherwise it is "other", so that no client can fill the memory.
+//   K3. Every request is counted, so the labels of a target are read once and kept; no more than
+//       TARGETS_MAX of them, and no long ones, for the same reason.
 
 import type { QueueCounts } from "../broker/model/operations.ts";
 import type { TopicCounts } from "../broker/model/sns/topic-operations-contract.ts";
@@ -71,13 +73,15 @@ export interface CloudMetrics {
 export function createCloudMetrics(clock: Pick<Clock, "now">): CloudMetrics {
   const requests = createMetricRegistry([{ requests: CLOUD_METRICS.requests }], () => undefined);
   const { requests: _, ...levels } = CLOUD_METRICS;
+  const targets: Targets = new Map();
   return {
-    counted: (handler) => async (request) => {
-      const reply = await handler(request);
-      const labels = { ...namesOf(request), status: String(reply.status) };
-      requests.count(CLOUD_METRICS.requests.name, 1, labels);
-      return reply;
-    },
+    counted: (handler) => (request) =>
+      handler(request).then((reply) => {
+        const { service, action } = namesOf(request, targets);
+        const labels = { service, action, status: String(reply.status) };
+        requests.count(CLOUD_METRICS.requests.name, 1, labels);
+        return reply;
+      }),
     page({ queues, topics }, accept) {
       // A new registry, so that deleted queues and topics disappear.
       const { gauge, families } = createMetricRegistry([levels], () => undefined);
@@ -103,18 +107,38 @@ export function createCloudMetrics(clock: Pick<Clock, "now">): CloudMetrics {
 }
 
 const ACTION = /^[A-Za-z]{1,64}$/;
+const TARGETS_MAX = 256;
+const TARGET_UNITS_MAX = 128;
+
+interface RequestNames {
+  readonly service: string;
+  readonly action: string;
+}
+
+/** By the value of the header X-Amz-Target (K3). */
+type Targets = Map<string, RequestNames>;
+
+const ADMIN: RequestNames = { service: "admin", action: "other" };
+const FORM: RequestNames = { service: "query", action: "form" };
 
 /** The service and the action of a request, from its head alone (K2). */
-function namesOf({ method, path, query, headers }: HttpRequest) {
+function namesOf({ method, path, query, headers }: HttpRequest, targets: Targets): RequestNames {
   const target = headers["x-amz-target"];
-  if (target !== undefined) {
-    const [service = "", action = ""] = target.split(".");
-    const name = /sqs/i.test(service) ? "sqs" : /sns/i.test(service) ? "sns" : "other";
-    return { service: name, action: ACTION.test(action) ? action : "other" };
-  }
-  if (path.startsWith("/_tidegate")) return { service: "admin", action: "other" };
-  const action = /(?:^|&)Action=([A-Za-z]{1,64})(?:&|$)/.exec(query)?.[1];
-  const isForm = headers["content-type"]?.startsWith("application/x-www-form-urlencoded");
-  if (action !== undefined || isForm) return { service: "query", action: action ?? "form" };
+  if (target !== undefined) return targets.get(target) ?? addTarget(targets, target);
+  if (path.startsWith("/_tidegate")) return ADMIN;
+  const action = query === "" ? undefined : ACTION_IN_QUERY.exec(query)?.[1];
+  if (action !== undefined) return { service: "query", action };
+  if (headers["content-type"]?.startsWith("application/x-www-form-urlencoded")) return FORM;
   return { service: "s3", action: ACTION.test(method) ? method : "other" };
+}
+
+const ACTION_IN_QUERY = /(?:^|&)Action=([A-Za-z]{1,64})(?:&|$)/;
+
+function addTarget(targets: Targets, target: string): RequestNames {
+  const [service = "", action = ""] = target.split(".");
+  const name = /sqs/i.test(service) ? "sqs" : /sns/i.test(service) ? "sns" : "other";
+  const names = { service: name, action: ACTION.test(action) ? action : "other" };
+  const isKept = targets.size < TARGETS_MAX && target.length <= TARGET_UNITS_MAX;
+  if (isKept) targets.set(target, names); // K3
+  return names;
 }

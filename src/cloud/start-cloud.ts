@@ -63,14 +63,18 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
   const opened = await openUnpreparedCloud(options, replies);
   const mounts: MountedHttp[] = [];
   const http: HttpHandler = (request) => {
-    const mounted = mounts.find(({ isPath }) => isPath(request.path));
-    return mounted === undefined ? opened.http(request) : mounted.answer(request);
+    for (const mounted of mounts) {
+      if (mounted.isPath(request.path)) return mounted.answer(request);
+    }
+    return opened.http(request);
   };
   const gate = createGate(guardHosts(http, hostGuardOf(options, opened.allowsOrigin)));
   const brokerBytes = streamBytesOf(opened.broker);
   const streamBytes = (head: HttpHead) => {
-    const isStream = mounts.some(({ streams }) => streams(head.method, head.path));
-    return isStream ? MOUNTED_STREAM_BYTES : brokerBytes(head);
+    for (const { streams } of mounts) {
+      if (streams(head.method, head.path)) return MOUNTED_STREAM_BYTES;
+    }
+    return brokerBytes(head);
   };
   const listener = createHttpListener(gate.handler, {
     onError: options.onError ?? printError,

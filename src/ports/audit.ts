@@ -17,7 +17,7 @@ import type { EpochMs } from "../core/units.ts";
  * | ignored       | deleted before it was ingested                                                |
  * | gone          | committed, and no longer in the bucket                                        |
  * | unknown       | cannot be judged: the ledger has forgotten, or the queue cannot be read       |
- * | missing       | never ingested, or without a trace in the sink                                |
+ * | missing       | never ingested, or the sink has nothing of it, or an older version            |
  * | orphan        | rows without a commit, or of an object whose removal was never ingested       |
  * | double        | two committed effects                                                         |
  */

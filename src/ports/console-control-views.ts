@@ -1,5 +1,8 @@
-// Console control views: the console's answers about the state of a pipeline, retries and replays.
-// docs/reference/console-api.openapi.json describes each field; tests compare answers with it.
+// Console control views: the console's answers about the state of a pipeline, retries, replays and
+// audits. docs/reference/console-api.openapi.json describes each field; tests compare answers with
+// it.
+
+import type { AuditSummary } from "./audit.ts";
 
 export interface PauseView {
   /** Milliseconds since 1970. */
@@ -106,6 +109,13 @@ export interface ReplayDiffView {
       readonly replayed: ShownRow | null;
     }[];
   }[];
+}
+
+/** A page of audits, newest first, as the ledger keeps them. */
+export interface AuditPageView {
+  readonly audits: readonly AuditSummary[];
+  /** Pass it as `cursor` to get the next page; null on the last page. */
+  readonly next: string | null;
 }
 
 export interface PromotionView {

@@ -4,7 +4,9 @@
 //   C2. Every answer is masked by the pipeline's masks before it leaves the source.
 //   C3. A method that is null does not exist behind this source, for example topics on AWS.
 
+import type { AuditSummary } from "./audit.ts";
 import type {
+  AuditPageView,
   PipelineStateView,
   PromotionView,
   ReplayDiffView,
@@ -131,6 +133,8 @@ export interface ConsoleReads {
   replay(scope: LedgerScope, run: string): Promise<ReplayView | null>;
   /** Null without such a replay. */
   replayDiff(scope: LedgerScope, run: string): Promise<ReplayDiffView | null>;
+  audits(scope: LedgerScope, page: PageRequest): Promise<AuditPageView>;
+  audit(scope: LedgerScope, id: string): Promise<AuditSummary | null>;
 }
 
 /** Queues, topics and buckets; null where the source has none (C3). */

@@ -59,7 +59,7 @@ export interface ReplayOutcome {
   readonly failures: readonly { readonly uri: string; readonly reason: string }[];
 }
 
-const BATCHES_PER_WORKER = 8;
+const BATCHES_PER_WORKER = 25;
 const BATCH_MAX = 1_000;
 const WORK_MS_MIN: DurationMs = minutes(1);
 const SETTLE_MS: DurationMs = seconds(30);

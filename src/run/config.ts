@@ -35,6 +35,8 @@ const GENERATION_MAX = 1_000_000;
 const MESSAGES_MAX = 1_000_000_000;
 /** An orchestrator sends SIGKILL long before. */
 const DRAIN_MS_MAX = 3_600_000;
+/** Ten years. */
+const AUDIT_HOURS_MAX = 87_600;
 /** A week. */
 const SWEEP_MINUTES_MAX = 10_080;
 const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
@@ -244,6 +246,22 @@ export const SETTINGS = {
     commands: ["run"],
     doc: "Age of a sent, unclaimed job at which a sweep republishes it (default: 720).",
   },
+  auditMinutes: {
+    flag: "audit-minutes",
+    env: "TIDEGATE_AUDIT_MINUTES",
+    takes: number("MINUTES", SWEEP_MINUTES_MAX),
+    fallback: null,
+    commands: ["run"],
+    doc: "Minutes between two audits of bucket, ledger and sink (default: 0, never).",
+  },
+  auditHours: {
+    flag: "audit-hours",
+    env: "TIDEGATE_AUDIT_HOURS",
+    takes: number("HOURS", AUDIT_HOURS_MAX, 1),
+    fallback: null,
+    commands: ["run"],
+    doc: "How far back a scheduled audit looks, by last modification (default: 24).",
+  },
   acceptClock: {
     flag: "accept-clock",
     env: "TIDEGATE_ACCEPT_CLOCK",
@@ -300,6 +318,8 @@ export interface RunSettings {
   readonly outbox?: string | undefined;
   readonly sweepMinutes?: number | undefined;
   readonly stuckMinutes?: number | undefined;
+  readonly auditMinutes?: number | undefined;
+  readonly auditHours?: number | undefined;
   readonly acceptClock?: boolean | undefined;
   readonly openlineage?: string | undefined;
   readonly manifests?: string | undefined;

@@ -10,6 +10,13 @@ export interface WaitingMessage {
   readonly where: "queue" | "dead-letters" | "late-queue" | "outbox" | "held";
 }
 
+/** What an audit says about an object; `name` is the change that put it, if one is known. */
+export interface AuditFinding {
+  readonly object: string;
+  readonly name: string | null;
+  readonly status: string;
+}
+
 /** A lane and the watermark that decided it. */
 export interface SimLane {
   readonly lane: string;
@@ -162,6 +169,13 @@ type Event =
     }
   /** A backfill listed an object; `of` is the change that put it, if a notification reports it. */
   | { readonly kind: "listed"; readonly name: string; readonly of: string | null }
+  /** An audit ended; `current` is what the bucket had then. */
+  | {
+      readonly kind: "audited";
+      readonly startedAt: number;
+      readonly findings: readonly AuditFinding[];
+      readonly current: readonly { readonly object: string; readonly name: string | null }[];
+    }
   /** The circuit breaker of a consumer opened, or closed again. */
   | { readonly kind: "breaker"; readonly open: boolean }
   /** The ledger says from here on that the pipeline is paused, or no longer. */

@@ -99,6 +99,7 @@ function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end"
 }
 
 type OtherKind =
+  | "audited"
   | "timed"
   | "drew"
   | "late-sent"
@@ -152,6 +153,8 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
       return `${event.change === "put" ? "puts" : "removes"} ${event.object} (${changeOf(event)})`;
     case "listed":
       return `lists ${event.name}`;
+    case "audited":
+      return `audits ${event.findings.length} object versions`;
     case "breaker":
       return event.open ? "stops receiving: its breaker opens" : "receives again";
     case "batch-complete":

@@ -1,6 +1,7 @@
 // World parts: the production code that a world is made of, by name. Tests replace a part to see
 // whether the simulator catches a broken one; everything else uses these.
 
+import { runAudit } from "../audit/run-audit.ts";
 import { createConsumer } from "../ingest/running/consumer.ts";
 import { createLeaseRenewer } from "../ingest/running/lease-renewer.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
@@ -46,6 +47,7 @@ export interface WorldParts {
   readonly createOutbox: typeof createMemoryOutbox;
   readonly createBrokerStore: typeof createMemoryBrokerStore;
   readonly runBackfill: typeof runBackfill;
+  readonly runAudit: typeof runAudit;
 }
 
 export const PRODUCTION_PARTS: WorldParts = {
@@ -58,4 +60,5 @@ export const PRODUCTION_PARTS: WorldParts = {
   createOutbox: createMemoryOutbox,
   createBrokerStore: createMemoryBrokerStore,
   runBackfill,
+  runAudit,
 };

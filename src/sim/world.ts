@@ -12,6 +12,7 @@ import { hashText } from "./faults/named-random.ts";
 import { overlap } from "./faults/overlap.ts";
 import { scheduleTimeline, type WorldHosts } from "./faults/timeline.ts";
 import type { HistoryEvent, WaitingMessage, WorldFacts } from "./history.ts";
+import { Auditor } from "./hosts/auditor.ts";
 import { Backfiller } from "./hosts/backfiller.ts";
 import { askForCompleteness } from "./hosts/completeness.ts";
 import { ConsumerHost } from "./hosts/consumer-host.ts";
@@ -108,6 +109,7 @@ class RunningWorld implements World {
   };
   readonly #notifier: Notifier;
   readonly #backfiller: Backfiller;
+  readonly #auditor: Auditor;
   /** Null in worlds without tables. */
   readonly #tables: TablesLife | null;
   readonly #plans = new Map<string, HandlerPlan>();
@@ -139,6 +141,7 @@ class RunningWorld implements World {
       source: "lateQueue",
     } as const;
     this.#backfiller = new Backfiller(services, { ...common, planOf });
+    this.#auditor = new Auditor(services, common, () => this.#pipelineOfNoProcess());
     this.#tables =
       services.tables && new TablesLife(services, services.tables, { seed, topology, lateMsOf });
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
@@ -211,6 +214,7 @@ class RunningWorld implements World {
     });
     this.#schedule(items);
     this.#scheduleBackfills(spanMs);
+    this.#auditor.schedule((ms, work) => this.at(ms, work), faultyMs);
     this.#tables?.start(faultyMs);
     askForCompleteness(services, this.#pipelineOfNoProcess());
     for (const consumer of hosts.consumers) consumer.start();
@@ -335,11 +339,12 @@ class RunningWorld implements World {
     if (this.hosts.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
     if ((this.hosts.poller?.unconfirmed ?? 0) > 0) return false;
     if (this.#notifier.unsent > 0 || this.hosts.operator.busy) return false;
-    if (this.#backfiller.busy) return false;
+    if (this.#backfiller.busy || this.#auditor.busy) return false;
     if (this.hosts.releaser.busy || (await this.#held()).length > 0) return false;
     if (this.#lateConsumer !== null && !(await this.#isEmpty(lateQueue.name))) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;
-    return this.#isEmpty(queue.name);
+    if (!(await this.#isEmpty(queue.name))) return false;
+    return this.#auditor.isFinal();
   }
 
   /** The records that the ledger holds and that no one has released. */

@@ -59,6 +59,13 @@ const VIEWS = [
     api: /^\/replays\/[^/]+$/,
     empty: null,
   },
+  { link: "#/audits", data: "incomplete", api: /^\/audits$/, empty: "No audits" },
+  {
+    link: "#/audits/0192a0d1-0000-7000-8000-000000000001",
+    data: "9b74c9897bac770f",
+    api: /^\/audits\/[^/]+$/,
+    empty: null,
+  },
   { link: "#/runs", data: "run-0192", api: /^\/runs$/, empty: "No runs" },
   { link: "#/setup", data: "TGD004", api: /^\/setup-check$/, empty: "No findings" },
 ] as const;
@@ -334,6 +341,21 @@ test("a record that waits is retried from its page, and a refusal is shown there
   server.state.refused = null;
   await press("Retry now");
   await sees("Its message is visible in stations-events again");
+});
+
+test("Time leads to the audits, and a statement to the records of its exceptions", async () => {
+  await open("#/time");
+  await page.getByRole("link", { name: "Audits", exact: true }).click();
+  await page.getByRole("link", { name: "2026-03-02 11:00:00" }).click();
+  await page.waitForURL(/#\/audits\/0192a0d1/);
+  const exceptions = page.getByRole("table", { name: "Exceptions" });
+  await exceptions.getByText("missing", { exact: true }).waitFor();
+  await sees("2026-03-01 12:00:00 to 2026-03-02 11:00:00");
+  await exceptions.getByRole("link").click();
+  await page.waitForURL(/#\/records\?search=s3/);
+  server.state.empty = true;
+  await open("#/audits");
+  await sees("tidegate audit pipeline.ts");
 });
 
 test("a replay is promoted after a confirmation, and dropped", async () => {

@@ -47,7 +47,7 @@ if (postgres.available) {
   stores.set("PostgreSQL", () => createPostgresLedger({ clock }, { url, connectionsMax: 2 }));
 }
 if (dynamo.available) {
-  const options = dynamo.optionsFor("ledger");
+  const options = dynamo.freshOptions();
   stores.set("DynamoDB", () => createDynamoLedger({ clock, random }, options));
 }
 

@@ -17,6 +17,7 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 const folder = useTemporaryFolder("outbox-differential");
 const postgres = await usePostgres();
 const dynamo = await useDynamo();
+const table = dynamo.freshOptions();
 
 async function openAll(clock: ManualClock): Promise<Outbox[]> {
   const all = [
@@ -25,7 +26,7 @@ async function openAll(clock: ManualClock): Promise<Outbox[]> {
   ];
   if (postgres.available) all.push(await createPostgresOutbox({ clock }, { url: postgres.url }));
   if (dynamo.available) {
-    all.push(await createDynamoOutbox({ clock, random }, dynamo.optionsFor("outbox")));
+    all.push(await createDynamoOutbox({ clock, random }, table));
   }
   return all;
 }

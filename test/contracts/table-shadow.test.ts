@@ -7,7 +7,9 @@ import type { TableSinkSpec, TablesSpec } from "../../src/core/table-spec.ts";
 import { epochMs } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Effect, IdempotentSink } from "../../src/ports/sink.ts";
+import { databaseAddress } from "../../src/sinks/table/database.ts";
 import { createIdempotentTableSink, openTableShadow } from "../../src/sinks/table/index.ts";
+import { openSinkDatabase } from "../../src/sinks/table/table-sink.ts";
 import { usePostgres } from "../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -34,6 +36,8 @@ const TYPES: TablesSpec = {
   },
 };
 
+const NUMBERS: TablesSpec = { item: { columns: { id: "text", n: "integer" }, key: ["id"] } };
+
 function rowOf(id: string, n: number) {
   return {
     id,
@@ -50,26 +54,40 @@ function rowOf(id: string, n: number) {
   };
 }
 
+interface Applied {
+  readonly table?: string;
+  readonly fence?: number;
+  /** A quarantine redrive: the rows are added to the version. */
+  readonly adds?: boolean;
+}
+
 function apply(
   sink: IdempotentSink,
   object: string,
   version: number,
   rows: readonly object[],
-  table = "item",
+  { table = "item", fence = 10_000 + version, adds = false }: Applied = {},
 ): Promise<void> {
   const effects = rows.map((row) => ({ kind: "upsert", table, row }) as Effect);
   const sequencer = version.toString(16).padStart(4, "0");
+  const key = asRecordKey(`k1:${version.toString(16).padStart(13, "0")}${object}`);
+  const event = { bucket: "files", key: object, sequencer, removed: false };
   const origin = {
-    key: asRecordKey(`k1:${version.toString(16).padStart(13, "0")}${object}`),
-    object: { bucket: "files", key: object, sequencer, removed: false },
+    key: adds ? asRecordKey(`k1:redrive of ${key}`) : key,
+    object: adds ? { ...event, addsTo: key } : event,
     eventTime: epochMs(1_000 + version),
-    fence: fenceOf(10_000 + version),
+    fence: fenceOf(fence),
   };
   return sink.apply(effects, origin, SIGNAL);
 }
 
-async function open(database: string, tables: TablesSpec, id = "0000000a") {
-  const spec: TableSinkSpec = { kind: "tables", tables, database, onReplaced: "delete" };
+async function open(
+  database: string,
+  tables: TablesSpec,
+  id = "0000000a",
+  onReplaced: TableSinkSpec["onReplaced"] = "delete",
+) {
+  const spec: TableSinkSpec = { kind: "tables", tables, database, onReplaced };
   const live = createIdempotentTableSink(spec);
   await live.prepare();
   const shadow = openTableShadow(spec, null, { id, run: "run" });
@@ -78,6 +96,12 @@ async function open(database: string, tables: TablesSpec, id = "0000000a") {
   await sink.prepare();
   const close = () => Promise.all([live.close(), sink.close(), shadow.close()]);
   return { live, shadow, sink, close };
+}
+
+async function execute(database: string, statement: string): Promise<void> {
+  const opened = await openSinkDatabase(databaseAddress(database));
+  await opened.transact([{ statement, params: [], once: true }], SIGNAL);
+  await opened.close();
 }
 
 const DATABASES = [
@@ -122,7 +146,7 @@ describe.each(DATABASES.filter(({ isThere }) => isThere))("$name", ({ url }) => 
   });
 
   test("live writes that race with a promotion are not lost", async () => {
-    const tables: TablesSpec = { item: { columns: { id: "text", n: "integer" }, key: ["id"] } };
+    const tables = NUMBERS;
     const database = await url();
     const { live, shadow, sink, close } = await open(database, tables, "0000000b");
     const objects = Array.from({ length: 6 }, (_, at) => `o${at}`);
@@ -157,14 +181,57 @@ describe.each(DATABASES.filter(({ isThere }) => isThere))("$name", ({ url }) => 
     await Promise.all([wanted.close(), check.close(), close()]);
   });
 
+  test("a promotion keeps rows that a redrive added, though its clock was behind", async () => {
+    const { live, shadow, sink, close } = await open(await url(), NUMBERS);
+    await apply(live, "a", 1, [{ id: "a", n: 1 }], { fence: 90_000 });
+    await apply(live, "a", 1, [{ id: "added", n: 1 }], { fence: 20_000, adds: true });
+    await apply(sink, "a", 1, [{ id: "a", n: 2 }], { fence: 30_000 });
+    await shadow.seal();
+    const unchanged = { added: 0, removed: 0, changed: 0, keptObjects: 1 };
+    expect((await shadow.diff(10))[0]).toMatchObject(unchanged);
+    expect(await shadow.promote()).toEqual({ appliedObjects: 0, keptObjects: 1 });
+    expect((await shadow.diff(10))[0]).toMatchObject(unchanged);
+    await close();
+  });
+
+  test("kept rows of an older version are not taken for added ones, if its clock was ahead", async () => {
+    const { live, shadow, sink, close } = await open(await url(), NUMBERS, "0000000f", "keep");
+    await apply(live, "a", 1, [{ id: "old", n: 1 }], { fence: 90_000 });
+    await apply(live, "a", 1, [{ id: "added", n: 1 }], { fence: 91_000, adds: true });
+    await apply(live, "a", 2, [{ id: "new", n: 1 }], { fence: 20_000 });
+    await apply(sink, "a", 2, [{ id: "new", n: 2 }], { fence: 30_000 });
+    await shadow.seal();
+    expect((await shadow.diff(10))[0]).toMatchObject({ changed: 1, keptObjects: 0 });
+    expect(await shadow.promote()).toEqual({ appliedObjects: 1, keptObjects: 0 });
+    expect((await shadow.diff(10))[0]).toMatchObject({ added: 0, removed: 0, changed: 0 });
+    await close();
+  });
+
+  test("an object from before the register had marks keeps its rows until its next event", async () => {
+    const database = await url();
+    const before = await open(database, NUMBERS);
+    await apply(before.live, "a", 1, [{ id: "a", n: 1 }]);
+    await apply(before.live, "b", 1, [{ id: "b", n: 1 }]);
+    await before.close();
+    await execute(database, "ALTER TABLE tidegate_sink_writers DROP COLUMN added");
+    const { live, shadow, sink, close } = await open(database, NUMBERS, "0000001a");
+    await apply(live, "b", 2, [{ id: "b", n: 2 }]);
+    await apply(sink, "a", 1, [{ id: "a", n: 3 }]);
+    await apply(sink, "b", 2, [{ id: "b", n: 3 }]);
+    await shadow.seal();
+    expect((await shadow.diff(10))[0]).toMatchObject({ changed: 1, keptObjects: 1 });
+    expect(await shadow.promote()).toEqual({ appliedObjects: 1, keptObjects: 1 });
+    await close();
+  });
+
   test("an existing table has a shadow of the columns that the pipeline writes", async () => {
     const database = await url();
     const made: TablesSpec = { plain: { columns: { id: "text", n: "integer" }, key: ["id"] } };
     const { close } = await open(database, made, "0000000d");
     const existing: TablesSpec = { plain: { existing: true, key: ["id"], columns: ["id", "n"] } };
     const { live, shadow, sink, close: closeBoth } = await open(database, existing, "0000000e");
-    await apply(live, "a", 1, [{ id: "a", n: 1 }], "plain");
-    await apply(sink, "a", 1, [{ id: "a", n: 2 }], "plain");
+    await apply(live, "a", 1, [{ id: "a", n: 1 }], { table: "plain" });
+    await apply(sink, "a", 1, [{ id: "a", n: 2 }], { table: "plain" });
     await shadow.seal();
     expect((await shadow.diff(1))[0]).toMatchObject({ changed: 1 });
     await shadow.promote();

@@ -14,6 +14,7 @@ test.each([
   ["bad-doctor-input.test.ts", "## Doctor"],
   ["bad-infra.test.ts", "## Infrastructure"],
   ["bad-adapters.test.ts", "## Lambda and tasks"],
+  ["replay/bad-replays.test.ts", "## Replay"],
   ["bad-manifests.test.ts", "## Manifests"],
 ])("the page has exactly one row for every test of %s", (file, heading) => {
   const tests = readFileSync(join(root, "test/integration", file), "utf8");

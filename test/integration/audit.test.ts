@@ -255,7 +255,7 @@ describe("on the embedded cloud", () => {
 
 describe.skipIf(moto === null || !dynamo.available)("on moto and DynamoDB Local", () => {
   test("an audit finds the object whose event never came, and a repair ingests it", async () => {
-    const ledger = `dynamodb://t${Date.now()}?region=us-east-1&endpoint=${dynamo.endpoint}`;
+    const ledger = `dynamodb://audit${Date.now()}?region=us-east-1&endpoint=${dynamo.endpoint}`;
     const created = await openLedger(ledger, systemPorts, { listing: true });
     await created.close();
     const tablesDatabase = join(folder, `audit-${names + 1}-tables.db`);

@@ -194,7 +194,7 @@ describe("on the embedded cloud", () => {
 
 describe.skipIf(moto === null || !dynamo.available)("on moto and DynamoDB Local", () => {
   test("objects without notifications are ingested once", async () => {
-    const { table, endpoint } = { table: `t${Date.now()}`, endpoint: dynamo.endpoint };
+    const { table, endpoint } = { table: `backfill${Date.now()}`, endpoint: dynamo.endpoint };
     const ledger = `dynamodb://${table}?region=us-east-1&endpoint=${endpoint}`;
     const tablesDatabase = join(folder, `backfill-${names + 1}.db`);
     await tellBackfill(await placeOn(moto ?? "", { ledger, tablesDatabase }));

@@ -28,11 +28,11 @@ import { createResources } from "../support/infra/create-resources.ts";
 import { evaluateTerraform } from "../support/infra/evaluate-terraform.ts";
 import { INFRA_PLANS, ROOT_VARIABLES } from "../support/infra/plans.ts";
 import { requirePart } from "../support/requires.ts";
-import { useDynamo } from "../support/stores/database-servers.ts";
+import { useOwnDynamo } from "../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("terraform-run");
-const dynamo = await useDynamo();
+const dynamo = await useOwnDynamo();
 const LOCAL = {
   region: "us-east-1",
   credentials: { accessKeyId: "local", secretAccessKey: "local" },

@@ -49,8 +49,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "refusal-quotes-the-value",
     mistake: "The text of a refusal is stored as it is, although it quotes the refused value.",
     file: "src/ingest/stages/handle.ts",
-    find: "return judge(pipeline, shown, [...secretsRead, ...values]);",
-    replace: "return judge(pipeline, shown, [...secretsRead, ...values.slice(values.length)]);",
+    find: "return judge(pipeline, shown, [...secretsRead, ...values], by);",
+    replace: "return judge(pipeline, shown, [...secretsRead, ...values.slice(values.length)], by);",
     checker: "refused-stays-out",
   },
   {
@@ -284,8 +284,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "lane-decided-at-every-attempt",
     mistake: "A retry gets the lane of the present watermark, not the recorded one.",
     file: "src/ingest/stages/claim.ts",
-    find: "input: { ...input, lane }",
-    replace: "input: lane === null ? { ...input, lane } : input",
+    find: "const recorded = { ...input, lane, eventTime };",
+    replace: "const recorded = { ...input, lane: lane === null ? lane : input.lane, eventTime };",
     checker: "lane-decided-once",
   },
   {

@@ -6,6 +6,7 @@
 //   W2. A difference predicts what a promotion changes, if nothing is written in between.
 //   W3. A promotion happens once.
 //   W4. A shadow that is dropped leaves no table behind.
+//   W5. Fences follow no order: the clocks of the consumers differ.
 
 import { createSeededRandom, type SeededRandom } from "../../src/core/seeded-random.ts";
 import type { TableSinkSpec } from "../../src/core/table-spec.ts";
@@ -23,6 +24,7 @@ import { openSqliteDatabase } from "../../src/sinks/table/sqlite-database.ts";
 const OBJECTS = ["a", "b", "c", "d"];
 const KEYS = ["k1", "k2", "k3", "k4", "k5"];
 const STEPS = 14;
+const FENCE_MAX = 10_000;
 const NEVER = new AbortController().signal;
 
 interface Event {
@@ -66,7 +68,6 @@ class ShadowWorld {
   #plans: TablePlans | null = null;
   #replays: Replay[] = [];
   #sequence = 0;
-  #fence = 1_000;
   #shadows = 0;
 
   constructor(random: SeededRandom) {
@@ -144,8 +145,8 @@ class ShadowWorld {
         ...(addsTo !== undefined && { addsTo: keyOf(addsTo) }),
       },
     };
-    this.#fence += 1;
-    await this.#database.transact(plans?.plan(effects, origin) ?? [], NEVER, fenceOf(this.#fence));
+    const fence = fenceOf(this.#random.between(1, FENCE_MAX)); // W5
+    await this.#database.transact(plans?.plan(effects, origin) ?? [], NEVER, fence);
   }
 
   /** M1 of statements.ts, in plain words. */

@@ -72,8 +72,16 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
     name: "promotion-forgets-added-rows",
     mistake: "A promotion removes rows that a quarantine redrive added since.",
     file: "src/sinks/table/shadow-statements.ts",
-    find: "AND _tg_fence > w.fence",
-    replace: "AND 1 = 0",
+    find: "THEN NOT w.added ELSE",
+    replace: "THEN 1 = 1 ELSE",
+    checker: "promote-loses-nothing",
+  },
+  {
+    name: "added-rows-recognized-by-fence",
+    mistake: "Added rows are recognized by their fences, which follow the clocks of consumers.",
+    file: "src/sinks/table/statements.ts",
+    find: "DO UPDATE SET added = true",
+    replace: "DO UPDATE SET added = w.added OR excluded.fence > w.fence",
     checker: "promote-loses-nothing",
   },
   {

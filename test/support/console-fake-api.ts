@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import {
+  AUDIT,
   deadLetter,
   deadLetterGroup,
   FINDINGS,
@@ -267,6 +268,13 @@ const ROUTES: readonly FakeRoute[] = [
     state.replay = null;
     return { done: true };
   }),
+  route("GET", /^\/audits$/, "AuditList", ({ empty }) => ({
+    audits: empty ? [] : [AUDIT],
+    next: null,
+  })),
+  route("GET", /^\/audits\/([^/]+)$/, "Audit", (_state, _call, id) =>
+    id === AUDIT.id ? AUDIT : null,
+  ),
   route("GET", /^\/setup-check$/, "SetupCheck", ({ empty }) => ({
     at: T0,
     findings: empty ? [] : FINDINGS,

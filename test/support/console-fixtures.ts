@@ -184,6 +184,36 @@ export const REPLAY_DIFF = {
   ],
 };
 
+export const AUDIT = {
+  id: "0192a0d1-0000-7000-8000-000000000001",
+  startedAt: T0 - HOUR,
+  endedAt: T0 - HOUR + 4_200,
+  bucket: "stations",
+  prefix: "observations/",
+  from: T0 - 24 * HOUR,
+  to: T0 - HOUR,
+  verdict: "incomplete",
+  counts: {
+    committed: 1_150,
+    superseded: 3,
+    "dead-lettered": 12,
+    held: 1,
+    "in-flight": 8,
+    waiting: 240,
+    ignored: 0,
+    gone: 2,
+    unknown: 0,
+    missing: 1,
+    orphan: 0,
+    double: 0,
+  },
+  digest: "9b74c9897bac770ffc029102a200c5de11fb1a1f3d9b74c9897bac770ffc0291",
+  exceptions: [
+    { key: HOSTILE_KEY, versionId: "v1", status: "missing", reason: `no record of ${HOSTILE}` },
+  ],
+  sinkChecked: true,
+};
+
 export function deadLetter(key: string, name: string) {
   return {
     key,

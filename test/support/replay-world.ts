@@ -8,11 +8,8 @@ import { type EpochMs, epochMs } from "../../src/core/units.ts";
 import { type Pipeline, pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
 import type { ReplayRequest } from "../../src/replay/plan-replay.ts";
 import { type RunningDev, startDev } from "../../src/run/dev/start-dev.ts";
-import {
-  openReplays,
-  type Replays,
-  type ReplaysOptions,
-} from "../../src/run/replay/open-replays.ts";
+import { openReplays } from "../../src/run/replay/open-replays.ts";
+import type { Replays, ReplaysOptions } from "../../src/run/replay/replays.ts";
 
 const WAIT = { timeout: 60_000, interval: 50 };
 

@@ -1,5 +1,6 @@
 // tidegate reproduce: runs the inputs of a manifest again and compares the results.
-//   E1. The exit code is 0 if every record was run again and has the same result, else 1.
+//   E1. The exit code is 0 if records were run again, all have the same result, and none was left
+//       out, else 1. Versions that a later event replaced, and that are gone, are only counted.
 
 import { readFileSync } from "node:fs";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
@@ -34,8 +35,9 @@ export const reproduce = command({
     const signal = interruption();
     const result = await reproduceManifest(replays, session.prepared, manifest, { signal });
     const { records, differing, first, digests, replaced, leftOut, gone, uses } = result;
-    const isSame = differing === 0 && leftOut === 0;
+    const isSame = records > 0 && differing === 0 && leftOut === 0;
     if (flags.json) out.line(JSON.stringify(result));
+    else if (records === 0) out.line("no record of the manifest could be run again");
     else if (differing === 0) out.line(`identical: ${records} records have the same results`);
     else {
       out.line(`different: ${differing} of ${records} records have other results`);

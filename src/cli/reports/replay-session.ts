@@ -18,7 +18,8 @@ import { findRunningCloud } from "../../run/open/endpoint-file.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
 import { ledgerIn, prepareRun } from "../../run/prepare-run.ts";
-import { openReplays, type Replays } from "../../run/replay/open-replays.ts";
+import { openReplays } from "../../run/replay/open-replays.ts";
+import type { Replays } from "../../run/replay/replays.ts";
 
 export interface ReplayLocation {
   readonly ledger: string | undefined;

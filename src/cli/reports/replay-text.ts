@@ -3,7 +3,7 @@
 import type { RowDifference, TableDifference } from "../../ports/shadow.ts";
 import type { ReplayEntry } from "../../replay/replay-registry.ts";
 import type { ReplayProgress } from "../../replay/run-replay.ts";
-import type { CheckedPlan, ReplayStatus } from "../../run/replay/open-replays.ts";
+import type { CheckedPlan, ReplayStatus } from "../../run/replay/replays.ts";
 
 const SECOND_MS = 1_000;
 const PERCENT = 100;

@@ -45,8 +45,13 @@ export interface ConsoleHttp {
   close(): Promise<void>;
 }
 
+/** Asked of every request of the embedded cloud, so it builds no text. */
 export function isConsolePath(path: string): boolean {
-  return [API_ROOT, PAGE_ROOT].some((root) => path === root || path.startsWith(`${root}/`));
+  return isBelow(path, API_ROOT) || isBelow(path, PAGE_ROOT);
+}
+
+function isBelow(path: string, root: string): boolean {
+  return path.startsWith(root) && (path.length === root.length || path[root.length] === "/");
 }
 
 /** Whether the body is the content of an object, which is streamed. */

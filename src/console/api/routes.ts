@@ -140,6 +140,15 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
     const diff = await call.source.reads.replayDiff(await knownScope(call), run);
     return foundIn(diff, `the replay "${run}"`);
   }),
+  get("audits", async (call) => {
+    const scope = await scopeIn(call);
+    if (scope === null) return { audits: [], next: null };
+    return call.source.reads.audits(scope, pageIn(call));
+  }),
+  get("audits/{audit}", async (call) => {
+    const [id = ""] = call.names;
+    return foundIn(await call.source.reads.audit(await knownScope(call), id), `the audit "${id}"`);
+  }),
   ...ACTION_ROUTES,
   ...CONTROL_ROUTES,
 ];

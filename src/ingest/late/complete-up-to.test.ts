@@ -131,7 +131,11 @@ test("a duplicate of a committed record that is still queued holds nothing back 
 });
 
 const counted = (visible: number): QueueLook => {
-  return { kind: "counted", name: "work", counts: async () => ({ visible, delayed: 0 }) };
+  return {
+    kind: "counted",
+    name: "work",
+    counts: async () => ({ visible, delayed: 0, hidden: 0 }),
+  };
 };
 
 test("where messages are only counted, the result is an estimate, or unknown (U3)", async () => {

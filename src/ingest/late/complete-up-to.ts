@@ -31,7 +31,12 @@ export type QueueLook =
   | {
       readonly kind: "counted";
       readonly name: string;
-      counts(): Promise<{ readonly visible: number; readonly delayed: number }>;
+      counts(): Promise<{
+        readonly visible: number;
+        readonly delayed: number;
+        /** Received and not deleted. */
+        readonly hidden: number;
+      }>;
     };
 
 /** A message that is in a queue, received or not. */

@@ -254,14 +254,11 @@ async function* noting(
   rows: AsyncIterable<NumberedRow>,
   failures: unknown[],
 ): AsyncGenerator<NumberedRow> {
-  const next = rows[Symbol.asyncIterator]();
-  for (;;) {
-    const result = await next.next().catch((error: unknown) => {
-      failures.push(error);
-      throw error;
-    });
-    if (result.done === true) return;
-    yield result.value;
+  try {
+    for await (const row of rows) yield row;
+  } catch (error) {
+    failures.push(error);
+    throw error;
   }
 }
 

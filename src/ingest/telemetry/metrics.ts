@@ -142,6 +142,24 @@ export const CONSUMER_METRICS = {
     help: "Event time, in seconds since 1970, before which every record that arrived is settled.",
     labels: ["stream"],
   },
+  auditObjects: {
+    name: "tidegate_audit_objects",
+    kind: "gauge",
+    help: "Object versions in the window of the latest audit, by status.",
+    labels: ["pipeline", "status"],
+  },
+  auditEnded: {
+    name: "tidegate_audit_ended_seconds",
+    kind: "gauge",
+    help: "When the latest audit ended, in seconds since 1970.",
+    labels: ["pipeline"],
+  },
+  auditsFailed: {
+    name: "tidegate_audits_failed_total",
+    kind: "counter",
+    help: "Scheduled audits that could not read bucket, ledger or sink.",
+    labels: ["pipeline"],
+  },
   heldBy: {
     name: "watermark_held_by",
     kind: "gauge",

@@ -1,18 +1,19 @@
 // Read queue: which events of objects are still in the queue of a pipeline, for its audit.
 //   R1. The embedded cloud shows its messages. SQS only counts them: an empty queue holds nothing
 //       back; how old the messages of another one are, only reports of running processes say.
+//       A message that was received counts, too: one that waits for its next delivery may have no
+//       record yet.
 //   R2. A queue that cannot be read makes objects unknown, never missing.
 
 import type { QueueSnapshot } from "../../audit/queue-snapshot.ts";
 import { emptyQueue } from "../../audit/queue-snapshot.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { objectStateOf } from "../../core/events/object-identity.ts";
 import { type EpochMs, epochMs, msBetween } from "../../core/units.ts";
 import type { QueueLook } from "../../ingest/late/complete-up-to.ts";
+import { readQueuedStates } from "../../ingest/late/queued-states.ts";
 import { POLL_FRESH_MS } from "../../ingest/policy/watermark.ts";
 import { readReports } from "../../ingest/running/partition-report.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import { decodeDelivery } from "../../ingest/stages/decode.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 
 export const UNREAD: QueueSnapshot = {
@@ -33,38 +34,12 @@ export async function readQueue(
   if (main === undefined) return UNREAD;
   try {
     if (main.kind === "counted") return await counted(main, pipeline, ledger, now);
-    const states = new Set<string>();
-    let messages = 0;
-    for (const look of looks) {
-      if (look.kind !== "exact") continue;
-      for await (const message of look.messages()) {
-        messages += 1;
-        for (const state of statesOf(message, pipeline)) states.add(state);
-      }
-    }
-    const has = (key: string, state: string) => states.has(nameOf(key, state));
-    return { kind: "exact", messages, has, settledBefore: now };
+    const states = await readQueuedStates(looks, pipeline);
+    return { kind: "exact", ...states, settledBefore: now };
   } catch (error) {
     if (error instanceof TidegateError && error.code === "TG_QUEUE_UNAVAILABLE") return UNREAD; // R2
     throw error;
   }
-}
-
-function nameOf(key: string, state: string): string {
-  return `${state} ${key}`;
-}
-
-function statesOf(
-  message: Parameters<typeof decodeDelivery>[1] | object,
-  pipeline: Pipeline,
-): string[] {
-  const delivery = { receipt: "", traceHeader: null, movedFrom: null, ...message };
-  const { records } = decodeDelivery(pipeline, delivery as Parameters<typeof decodeDelivery>[1]);
-  return records.flatMap(({ content }) => {
-    if (content.kind !== "object") return [];
-    const state = objectStateOf(content.event);
-    return state === null ? [] : [nameOf(content.event.key, state)];
-  });
 }
 
 async function counted(
@@ -73,8 +48,8 @@ async function counted(
   ledger: Ledger,
   now: EpochMs,
 ): Promise<QueueSnapshot> {
-  const { visible, delayed } = await look.counts();
-  const messages = visible + delayed;
+  const { visible, delayed, hidden } = await look.counts();
+  const messages = visible + delayed + hidden;
   if (messages === 0) return emptyQueue(now, "counted"); // R1
   const scope = { pipeline: pipeline.name, generation: pipeline.generation };
   const reports = await readReports(ledger, scope);

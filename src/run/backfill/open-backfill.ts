@@ -23,6 +23,7 @@ import {
   type BackfillResult,
   runBackfill,
 } from "../../replay/backfill.ts";
+import { OpenedObjects } from "../../replay/opened-objects.ts";
 import { ListedVersions } from "../../replay/version-order.ts";
 import { createTelemetry } from "../../telemetry/create-telemetry.ts";
 import { loadTracing } from "../../telemetry/tracing.ts";
@@ -132,8 +133,9 @@ async function openRunner(
   { pipeline, settings }: PreparedRun,
   { ledger, closers }: Opened,
   runId: string,
-  { onLogLine, isNewer }: BackfillCall & { readonly isNewer: VersionOrder | undefined },
+  call: BackfillCall & { readonly isNewer: VersionOrder | undefined },
 ) {
+  const { onLogLine, isNewer, signal: lasting = new AbortController().signal } = call;
   const { deadLetterQueue, endpoint, region, logLevel: level } = settings;
   const name = settings.queue ?? pipeline.source.queue ?? devNames(pipeline).queue;
   const lateQueue = lateQueueOf(pipeline);
@@ -162,7 +164,7 @@ async function openRunner(
       lateQueue: environment.lateQueue ?? null,
       callLimit: systemCallLimit,
       ledger,
-      objects,
+      objects: objects === null ? null : new OpenedObjects(objects, lasting),
       rows: createRowReader(systemPorts),
       sink,
       telemetry,

@@ -18,7 +18,8 @@ import {
   retryRecord,
   retryText,
 } from "../control/retry-record.ts";
-import { LedgerReplays, type Replays } from "../replay/open-replays.ts";
+import { LedgerReplays } from "../replay/open-replays.ts";
+import type { Replays } from "../replay/replays.ts";
 import { historyOf } from "../why/event-history.ts";
 
 export interface ControlParts {

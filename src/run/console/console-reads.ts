@@ -21,7 +21,9 @@ import type {
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { RunningPipeline } from "../run-pipeline.ts";
+import { maskAudit } from "./audit-reads.ts";
 import type { LedgerReads, ParkedCount, PlainReads } from "./ledger-reads.ts";
+import type { MessageMask } from "./message-mask.ts";
 import { createRefresher, type Refresher } from "./refresher.ts";
 import { readSetupCheck, type SetupOptions } from "./setup-reads.ts";
 import { holderClause } from "./time-reads.ts";
@@ -42,6 +44,7 @@ export interface ConsoleReadParts {
   /** Completeness with the queued messages; null if they cannot be looked at. */
   readonly completeness: ((ledger: Ledger) => Promise<Completeness>) | null;
   readonly setup: SetupOptions;
+  readonly mask: MessageMask;
 }
 
 const FLOW_WAIT_MS = durationMs(250);
@@ -113,10 +116,25 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
     async replayDiff(scope, run) {
       return ledger === null ? null : ledger.replayDiff(scope, run);
     },
+    ...maskedAudits(parts),
     async setupCheck() {
       const check = await setup.value();
       const unknown = ["the check is still running; ask again"];
       return check ?? { at: clock.now(), findings: [], checked: 0, unknown };
+    },
+  };
+}
+
+function maskedAudits({ ledger, mask }: ConsoleReadParts): Pick<ConsoleReads, "audits" | "audit"> {
+  return {
+    async audits(scope, page) {
+      if (ledger === null) return { audits: [], next: null };
+      const { audits, next } = await ledger.audits(scope, page);
+      return { audits: audits.map((audit) => maskAudit(audit, mask)), next };
+    },
+    async audit(scope, id) {
+      const audit = ledger === null ? null : await ledger.audit(scope, id);
+      return audit === null ? null : maskAudit(audit, mask);
     },
   };
 }

@@ -6,8 +6,10 @@
 //   L3. A pass takes PASS_SHARE of the time at most: the more it reads, the rarer it is.
 
 import type { Completeness } from "../../ingest/late/complete-up-to.ts";
+import type { AuditSummary } from "../../ports/audit.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type {
+  AuditPageView,
   PipelineStateView,
   ReplayDiffView,
   ReplayPageView,
@@ -26,6 +28,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { readPipelineStatus } from "../control/pipeline-control.ts";
+import { readAudit, readAudits } from "./audit-reads.ts";
 import { createDeadLetterIndex, type DeadLetterIndex } from "./dead-letter-index.ts";
 import { readGroups, readItems } from "./dead-letter-reads.ts";
 import { readRecord, readRecords, runView } from "./record-reads.ts";
@@ -64,6 +67,8 @@ export interface LedgerReads extends PlainReads {
   replays(scope: LedgerScope, page: PageRequest): Promise<ReplayPageView>;
   replay(scope: LedgerScope, run: string): Promise<ReplayView | null>;
   replayDiff(scope: LedgerScope, run: string): Promise<ReplayDiffView | null>;
+  audits(scope: LedgerScope, page: PageRequest): Promise<AuditPageView>;
+  audit(scope: LedgerScope, id: string): Promise<AuditSummary | null>;
 }
 
 interface ReadPorts {
@@ -123,6 +128,8 @@ export function createLedgerReads(ports: ReadPorts): LedgerReads {
     replays: (scope, page) => readReplays(ports, scope, page),
     replay: (scope, run) => readReplay(ports, scope, run),
     replayDiff: (scope, run) => readReplayDiff(ports, scope, run),
+    audits: (scope, page) => readAudits(ledger, scope, page),
+    audit: (scope, id) => readAudit(ledger, scope, id),
   };
 }
 

@@ -66,6 +66,8 @@ export function createLedgerThread(
       replays: call("replays"),
       replay: call("replay"),
       replayDiff: call("replayDiff"),
+      audits: call("audits"),
+      audit: call("audit"),
     },
     close: () => thread.close(),
   };

@@ -32,7 +32,7 @@ import { createConsoleControls } from "./console-controls.ts";
 import { createConsoleReads } from "./console-reads.ts";
 import { type CloudRoles, countsOf, createEmbeddedCloud } from "./embedded-cloud.ts";
 import { createLedgerThread } from "./ledger-thread.ts";
-import { createMessageMask } from "./message-mask.ts";
+import { createMessageMask, type MessageMask } from "./message-mask.ts";
 import { createPageFiles } from "./page-files.ts";
 import { createRefresher } from "./refresher.ts";
 import type { ReplayOwner } from "./replay-reads.ts";
@@ -41,6 +41,8 @@ import type { ReplayOwner } from "./replay-reads.ts";
 const LOOKED_AT_MAX = 1_000;
 /** How long the names of pipelines are kept. */
 const SCOPES_MS = 5_000;
+
+const now = () => systemPorts.clock.now();
 
 /** How a console is served. */
 export interface ConsoleAccess {
@@ -83,7 +85,6 @@ export async function mountConsole(
   };
   const pipeline = dev?.pipeline ?? null;
   const mask = createMessageMask(pipeline);
-  const now = () => systemPorts.clock.now();
   const cloud = createEmbeddedCloud({ engine, http, mask, roles, now });
   const openQueues = async (): Promise<OpenedQueues> => ({
     queue: createBrokerQueue(engine, { queue: roles.queue ?? "" }),
@@ -97,6 +98,7 @@ export async function mountConsole(
     running: dev?.running ?? null,
     names: { bucket: roles.bucket, topic: names?.topic ?? null },
     cloud,
+    mask,
     completeness: dev === undefined ? null : (ledger) => completenessOf(engine, dev, ledger),
     setup: {
       pipeline,
@@ -147,6 +149,7 @@ export interface SourceParts extends ConsoleAccess {
   readonly running: RunningPipeline | null;
   readonly names: { readonly bucket: string | null; readonly topic: string | null };
   readonly cloud: ConsoleSource["cloud"];
+  readonly mask: MessageMask;
   readonly completeness: ((ledger: Ledger) => Promise<Completeness>) | null;
   readonly setup: Parameters<typeof createConsoleReads>[0]["setup"];
   readonly figures: Parameters<typeof createConsoleReads>[0]["figures"];
@@ -256,6 +259,8 @@ function lazyReads(current: () => Promise<ConsoleReads>): ConsoleReads {
     replays: async (scope, page) => (await current()).replays(scope, page),
     replay: async (scope, run) => (await current()).replay(scope, run),
     replayDiff: async (scope, run) => (await current()).replayDiff(scope, run),
+    audits: async (scope, page) => (await current()).audits(scope, page),
+    audit: async (scope, id) => (await current()).audit(scope, id),
   };
 }
 

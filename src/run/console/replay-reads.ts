@@ -17,7 +17,8 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { RowDifference } from "../../ports/shadow.ts";
 import { findReplay, listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
-import { LedgerReplays, type ReplayStatus, type Replays } from "../replay/open-replays.ts";
+import { LedgerReplays } from "../replay/open-replays.ts";
+import type { ReplayStatus, Replays } from "../replay/replays.ts";
 
 /** What another thread can be sent of a pipeline: enough to find its replays. */
 export interface ReplayOwner {

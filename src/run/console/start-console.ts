@@ -18,6 +18,7 @@ import { openCompleteness } from "../late/open-completeness.ts";
 import { type AwsEnvironment, openAwsEnvironment } from "../open/aws-environment.ts";
 import { openAwsCloud } from "./aws-cloud.ts";
 import type { CloudRoles } from "./embedded-cloud.ts";
+import { createMessageMask } from "./message-mask.ts";
 import { type ConsoleAccess, openConsoleSource, serveSource } from "./open-console.ts";
 import { createRefresher } from "./refresher.ts";
 
@@ -109,6 +110,7 @@ async function sourceOf(options: StartConsoleOptions) {
     running: null,
     names: { bucket: roles.bucket, topic: null },
     cloud,
+    mask: createMessageMask(pipeline),
     completeness: complete === null ? null : () => complete.completeUpTo(),
     setup: {
       pipeline,

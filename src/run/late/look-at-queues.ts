@@ -60,9 +60,9 @@ export async function boundedLooks(
   return brokerLooks(broker, names).map((look) => {
     const counts = queues.find(({ name }) => name === look.name);
     if (counts === undefined) return look;
-    const { visible, delayed, inFlight } = counts;
-    if (visible + delayed + inFlight <= max) return look;
-    return { kind: "counted", name: look.name, counts: async () => ({ visible, delayed }) };
+    const { visible, delayed, inFlight: hidden } = counts;
+    if (visible + delayed + hidden <= max) return look;
+    return { kind: "counted", name: look.name, counts: async () => ({ visible, delayed, hidden }) };
   });
 }
 

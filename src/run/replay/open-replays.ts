@@ -10,15 +10,14 @@ import { days, msBetween } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import { systemCallLimit } from "../../platform/call-limit.ts";
-import { type NondeterministicUse, watchUses } from "../../platform/handler-uses.ts";
+import { watchUses } from "../../platform/handler-uses.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Ledger, ListedRecord } from "../../ports/ledger.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Promotion, Shadow, TableContent, TableDifference } from "../../ports/shadow.ts";
-import type { Telemetry } from "../../ports/telemetry.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
-import { checkVersions, type GoneVersion } from "../../replay/check-versions.ts";
+import { checkVersions } from "../../replay/check-versions.ts";
+import { OpenedObjects } from "../../replay/opened-objects.ts";
 import {
   planReplay,
   type ReplayPlan,
@@ -38,12 +37,7 @@ import {
   requireReplay,
   uncancelReplay,
 } from "../../replay/replay-registry.ts";
-import {
-  type ReplayOutcome,
-  type ReplayProgress,
-  recordsOfReplay,
-  runReplay,
-} from "../../replay/run-replay.ts";
+import { type ReplayOutcome, recordsOfReplay, runReplay } from "../../replay/run-replay.ts";
 import { openAwsObjects } from "../open/aws-environment.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { openSink } from "../open/open-sink.ts";
@@ -53,77 +47,14 @@ import { pipelineDigest } from "../runs/config-digest.ts";
 import { openShadow } from "./open-shadow.ts";
 import { recordReplay, watchedPipeline } from "./record-replay.ts";
 import { goneText, isProcessRunning, refuseReplay } from "./replay-refusals.ts";
-
-export interface ReplaysOptions {
-  /** The URL of the ledger. */
-  readonly ledger: string;
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
-  /** The file of the pipeline, for the code digest. */
-  readonly file?: string | undefined;
-  /** Default: S3 at the endpoint. */
-  readonly objects?: ObjectSource;
-  /** Default: none. */
-  readonly telemetry?: Telemetry;
-}
-
-export interface StartReplay {
-  readonly concurrency?: number | undefined;
-  /** Continues without versions that are gone, instead of refusing. */
-  readonly skipGone?: boolean | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly onProgress?: (progress: ReplayProgress) => void;
-}
-
-export type ReplayState =
-  | "running"
-  | "stopped"
-  | "cancelled"
-  | "failed"
-  | "ready"
-  | "promoted"
-  | "complete";
-
-export interface ReplayStatus {
-  readonly entry: ReplayEntry;
-  readonly state: ReplayState;
-  /** Null if it never ran to an end. */
-  readonly outcome: ReplayOutcome | null;
-  /** The shadow's table of each table; empty for a replay into the live tables. */
-  readonly tables: ReadonlyMap<string, string>;
-  /** What the handler used in this process that another run gets otherwise, such as the clock. */
-  readonly uses: readonly NondeterministicUse[];
-}
-
-export interface CheckedPlan extends ReplayPlan {
-  /** The run of the same request, if there is one. */
-  readonly existing: ReplayStatus | null;
-  readonly gone: readonly GoneVersion[];
-  readonly superseded: readonly GoneVersion[];
-}
-
-export interface Replays extends AsyncDisposable {
-  /** What a replay would run; writes nothing. */
-  plan(request: ReplayRequest, signal?: AbortSignal): Promise<CheckedPlan>;
-  /** Runs the request, or continues the run of the same request. */
-  start(request: ReplayRequest, options?: StartReplay): Promise<ReplayStatus>;
-  /** Runs a plan that was made elsewhere, as a new run. */
-  startPlan(plan: ReplayPlan, options?: StartReplay): Promise<ReplayStatus>;
-  /** The records of a run, as they ended in its generation. */
-  records(run: string): AsyncIterable<ListedRecord>;
-  /** Continues a run that was stopped or cancelled, or whose process died. */
-  resume(run: string, options?: StartReplay): Promise<ReplayStatus>;
-  /** Of the code and the settings that a replay would have now. */
-  digests(): RunDigests;
-  list(): Promise<readonly ReplayStatus[]>;
-  show(run: string): Promise<ReplayStatus>;
-  diff(run: string, samplesMax: number): Promise<readonly TableDifference[]>;
-  /** The rows of a shadow, as hashes. */
-  contents(run: string): Promise<readonly TableContent[]>;
-  promote(run: string): Promise<Promotion>;
-  drop(run: string): Promise<void>;
-  cancel(run: string): Promise<void>;
-}
+import type {
+  CheckedPlan,
+  ReplayState,
+  ReplayStatus,
+  Replays,
+  ReplaysOptions,
+  StartReplay,
+} from "./replays.ts";
 
 export async function openReplays(pipeline: Pipeline, options: ReplaysOptions): Promise<Replays> {
   const retentionMs = days(pipeline.ledgerRetentionDays);
@@ -138,6 +69,8 @@ export class LedgerReplays implements Replays {
   readonly #ledger: Ledger;
   readonly #scope: LedgerScope;
   readonly #ports;
+  readonly #closing = new AbortController();
+  #opened: OpenedObjects | null = null;
 
   constructor(pipeline: Pipeline, options: ReplaysOptions, ledger: Ledger) {
     this.#pipeline = pipeline;
@@ -159,12 +92,20 @@ export class LedgerReplays implements Replays {
   async start(request: ReplayRequest, options: StartReplay = {}): Promise<ReplayStatus> {
     const plan = await this.plan(request, options.signal);
     if (plan.existing !== null) return await this.resume(plan.run, options);
-    return await this.startPlan(plan, options);
+    return await this.#startChecked(plan, plan, options);
   }
 
   async startPlan(plan: ReplayPlan, options: StartReplay = {}): Promise<ReplayStatus> {
+    const checked = await this.#checked(plan.inputs, options.signal);
+    return await this.#startChecked(plan, checked, options);
+  }
+
+  async #startChecked(
+    plan: ReplayPlan,
+    { gone, superseded }: Pick<CheckedPlan, "gone" | "superseded">,
+    options: StartReplay,
+  ): Promise<ReplayStatus> {
     await this.#refuseRunning();
-    const { gone, superseded } = await this.#checked(plan.inputs, options.signal);
     if (gone.length > 0 && options.skipGone !== true) refuseReplay(goneText(gone)); // O2
     const missing = [...gone, ...superseded];
     const absent = new Set(missing.map(({ key }) => key));
@@ -186,7 +127,9 @@ export class LedgerReplays implements Replays {
   }
 
   async #checked(inputs: ReplayPlan["inputs"], signal = new AbortController().signal) {
-    return await checkVersions(await this.#objects(), inputs, signal);
+    const objects = await this.#objects();
+    const looking = { open: objects.look.bind(objects) };
+    return await checkVersions(looking, inputs, signal);
   }
 
   async resume(run: string, options: StartReplay = {}): Promise<ReplayStatus> {
@@ -250,6 +193,7 @@ export class LedgerReplays implements Replays {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
     return this.#ledger.close();
   }
 
@@ -369,8 +313,13 @@ export class LedgerReplays implements Replays {
     };
   }
 
-  async #objects(): Promise<ObjectSource> {
-    return this.#options.objects ?? (await openAwsObjects(this.#options));
+  /** Keeps what the check of versions opened, so that the handler need not ask again. */
+  async #objects(): Promise<OpenedObjects> {
+    this.#opened ??= new OpenedObjects(
+      this.#options.objects ?? (await openAwsObjects(this.#options)),
+      this.#closing.signal,
+    );
+    return this.#opened;
   }
 
   #liveSink() {

@@ -27,8 +27,8 @@ import { systemPorts } from "../../platform/index.ts";
 import type { RecordKey } from "../../ports/record.ts";
 import { digestOfInputs, type ReplayPlan, type RunDigests } from "../../replay/plan-replay.ts";
 import { compareInputs, type ReplayInput, rebuildInput } from "../../replay/replay-input.ts";
-import type { ReplayStatus, Replays, StartReplay } from "./open-replays.ts";
 import { refuseReplay } from "./replay-refusals.ts";
+import type { ReplayStatus, Replays, StartReplay } from "./replays.ts";
 
 export interface Reproduction {
   readonly run: string;

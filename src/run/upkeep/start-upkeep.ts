@@ -1,4 +1,4 @@
-// Start upkeep: what runs beside a pipeline on a schedule: purges, and sweeps of jobs.
+// Start upkeep: what runs beside a pipeline on a schedule: purges, sweeps of jobs, and audits.
 
 import { days, minutes } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -7,6 +7,8 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Sink } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
+import { startScheduledAudits } from "../audit/start-scheduled.ts";
+import type { Environment } from "../open/environment.ts";
 import { findOutbox, openOutbox } from "../open/open-outbox.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import type { ReadySettings } from "../prepare-run.ts";
@@ -26,10 +28,12 @@ interface UpkeepPorts {
 export function startUpkeep(
   pipeline: Pipeline,
   settings: ReadySettings,
-  ports: UpkeepPorts & { readonly queue: Queue },
+  ports: UpkeepPorts & { readonly queue: Queue; readonly looks?: Environment["looks"] },
 ): RowPurger[] {
   const sweeps = startSweeps(pipeline, settings, ports);
-  return [...startPurgers(pipeline, settings, ports), ...(sweeps === null ? [] : [sweeps])];
+  const audits = startScheduledAudits(pipeline, settings, ports);
+  const optional = [sweeps, audits].filter((each) => each !== null);
+  return [...startPurgers(pipeline, settings, ports), ...optional];
 }
 
 /** Deletes expired rows of the ledger, and of an outbox in the same store. */

@@ -3,6 +3,8 @@
 import { TABLE_CHECKERS } from "../tables/table-checkers.ts";
 import { ackAfterCommit } from "./ack-after-commit.ts";
 import { attemptsCounted } from "./attempts-counted.ts";
+import { auditNoFalseAlarm } from "./audit-no-false-alarm.ts";
+import { auditSeesLoss } from "./audit-sees-loss.ts";
 import { batchComplete } from "./batch-complete.ts";
 import type { Checker } from "./checker.ts";
 import { completeUpTo } from "./complete-up-to.ts";
@@ -38,6 +40,8 @@ export const CHECKERS: readonly Checker[] = [
   dedupWindow,
   lastWriterWins,
   listedOrLive,
+  auditSeesLoss,
+  auditNoFalseAlarm,
   dossierForEveryDeadLetter,
   attemptsCounted,
   outageNotCounted,

@@ -3,7 +3,8 @@
 //   A record that is tried again and again makes no progress, even if SQS finally moves its message
 //   because it was received too often. A delivery alone is not a trial: messages behind a failing
 //   one of their group are delivered and returned with each of its attempts. Where handlers may
-//   hang, copies of a message may be refused until the hanging handler times out.
+//   hang, copies of a message may be refused until the hanging handler times out. Each copy of a
+//   record, such as a release that was sent again, may be refused once while another copy runs.
 
 import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -25,15 +26,17 @@ export const liveness: Checker = {
     const starts = new Map<string, number>();
     const done = new Set<string>();
     const trials = new Map<string, number>();
+    const copies = new Map<string, Set<string>>();
     let quiet = false;
     for (const event of events) {
       if (quiet && isTrial(event)) {
         const count = (trials.get(event.name) ?? 0) + 1;
         trials.set(event.name, count);
-        if (count === trialsMax + 1) {
+        if (count === trialsMax + (copies.get(event.name)?.size ?? 0) + 1) {
           add(event.at, [event.name], `${event.name} makes no progress: tried ${count} times`);
         }
       }
+      if (quiet && event.kind === "delivered") addCopies(copies, event);
       if (event.kind === "handling") starts.set(event.name, (starts.get(event.name) ?? 0) + 1);
       if (event.kind === "quiet") {
         quiet = true;
@@ -59,6 +62,16 @@ export const liveness: Checker = {
     return violations;
   },
 };
+
+function addCopies(
+  copies: Map<string, Set<string>>,
+  { names, messageId }: { readonly names: readonly string[]; readonly messageId: string },
+): void {
+  for (const name of names) {
+    const messages = copies.get(name) ?? new Set();
+    copies.set(name, messages.add(messageId));
+  }
+}
 
 /** The consumer asked the ledger for a claim, or started a handler without one. */
 function isTrial(event: HistoryEvent): event is HistoryEvent & { readonly name: string } {

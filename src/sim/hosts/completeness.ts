@@ -17,9 +17,9 @@ const PEEKED_MAX = 100_000;
 
 /** Starts to ask, until the world ends. */
 export function askForCompleteness(services: WorldServices, pipeline: Pipeline): void {
-  const { scheduler, ledger, history, queue, deadLetters, lateQueue } = services;
+  const { scheduler, ledger, history } = services;
   const { clock } = new SimProcess(NAME, scheduler, () => {});
-  const looks = [queue, deadLetters, lateQueue].map((each) => lookAt(services, each));
+  const looks = queueLooks(services);
   const ask = async () => {
     const startedAt = scheduler.now;
     const { at } = await readCompleteness({ clock, ledger, looks, objects: null }, pipeline);
@@ -32,6 +32,12 @@ export function askForCompleteness(services: WorldServices, pipeline: Pipeline):
       .then(() => scheduler.after(EVERY_MS, hashText(NAME), again));
   };
   scheduler.after(EVERY_MS, hashText(NAME), again);
+}
+
+/** What is in the queues of a world. */
+export function queueLooks(services: WorldServices): QueueLook[] {
+  const { queue, deadLetters, lateQueue } = services;
+  return [queue, deadLetters, lateQueue].map((each) => lookAt(services, each));
 }
 
 function lookAt({ broker }: WorldServices, { name }: Queue): QueueLook {

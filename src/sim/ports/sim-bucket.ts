@@ -13,7 +13,7 @@ import type { Service } from "./network.ts";
 import { createCaller, type SimPorts } from "./sim-ports.ts";
 
 export const BUCKET = "landing";
-/** The size that notifications and listings report. */
+/** The size that notifications report, and listings and reads of objects without rows. */
 const SIZE = 1;
 const PAGE_MAX = 7;
 const ETAG_MARK = "etag-";
@@ -21,6 +21,7 @@ const OTHER_ETAG = `${ETAG_MARK}other`;
 
 interface Version {
   readonly value: string;
+  readonly size: number;
   readonly etag: string;
   readonly versionId: string | null;
   readonly modifiedAt: number;
@@ -60,7 +61,8 @@ export class SimBucket {
     const versionId = this.#versioned ? `v${this.#changes}` : null;
     if (change === "removed") this.#current.delete(key);
     else {
-      const version = { value, etag, versionId, modifiedAt: now };
+      const size = text === null ? SIZE : new TextEncoder().encode(text).byteLength;
+      const version = { value, size, etag, versionId, modifiedAt: now };
       this.#current.set(key, version);
       if (versionId !== null) this.#versions.set(`${key} ${versionId}`, version);
     }
@@ -79,14 +81,14 @@ export class SimBucket {
   /** The current objects, in the order of their keys. */
   list(): ListedObject[] {
     const rows = [...this.#current].sort(([one], [two]) => (one < two ? -1 : 1));
-    return rows.map(([key, { etag, versionId, modifiedAt }]) => {
+    return rows.map(([key, { etag, size, versionId, modifiedAt }]) => {
       const lastModified = epochMs(modifiedAt);
-      return { key, versionId, etag, size: SIZE, lastModified, isLatest: true };
+      return { key, versionId, etag, size, lastModified, isLatest: true };
     });
   }
 
   /** The change that put this very state of the object; null if no notification reports it. */
-  nameOf({ etag }: ListedObject): string | null {
+  nameOf({ etag }: Pick<ListedObject, "etag">): string | null {
     return etag === OTHER_ETAG ? null : etag.slice(ETAG_MARK.length);
   }
 
@@ -105,7 +107,7 @@ export class SimBucket {
     if (etag !== null && version.etag !== etag) return { kind: "replaced" };
     return {
       kind: "opened",
-      bytes: bytesOf(version.value),
+      bytes: bytesOf(version),
       etag: version.etag,
       versionId: version.versionId,
       lastModified: null,
@@ -137,9 +139,11 @@ export function createSimLister(
 ): ObjectLister {
   const call = createCaller(ports, process, service, "TG_OBJECTS_UNAVAILABLE");
   return {
-    list: ({ after }) =>
+    list: ({ prefix, after }) =>
       call("list", async () => {
-        const all = bucket.list().filter(({ key }) => after === null || key > after);
+        const all = bucket
+          .list()
+          .filter(({ key }) => key.startsWith(prefix) && (after === null || key > after));
         const objects = all.slice(0, PAGE_MAX);
         return { objects, next: all.length > PAGE_MAX ? (objects.at(-1)?.key ?? null) : null };
       }),
@@ -194,10 +198,11 @@ function identityOf({ name, key, change, now, sequencer, etag, versionId }: Chan
   });
 }
 
-function bytesOf(value: string): ByteSource {
+/** A listing and a read agree on the size: a backfill compares the two. */
+function bytesOf({ value, size }: Version): ByteSource {
   const bytes = new TextEncoder().encode(value);
   return {
-    size: bytes.byteLength,
+    size,
     async *stream() {
       yield bytes;
     },

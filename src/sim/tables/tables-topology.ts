@@ -30,17 +30,14 @@ const SHARED_KEYS = 10;
 const OWN_KEYS = 20;
 
 export function drawTables(dice: NamedDice): TablesTopology {
-  const onReplaced = dice.pick("tables replaced", ["delete", "delete", "keep"] as const);
   return {
     existing: dice.roll("tables existing", 0.5),
-    onReplaced,
+    onReplaced: dice.pick("tables replaced", ["delete", "delete", "keep"] as const),
     large: dice.pick("tables large", [0, 0.1, 0.3]),
     bad: dice.pick("tables bad", [0, 0.1, 0.3]),
     redrives: dice.whole("tables redrives", 0, 3),
     repairAt: dice.pick("tables repair", [0.3, 0.6, 1]),
-    // With "keep", a promotion may take rows of an older version for rows that were added since, if
-    // the clock of its consumer was ahead.
-    replays: onReplaced === "keep" ? 0 : dice.pick("tables replays", [0, 1, 2, 3]),
+    replays: dice.pick("tables replays", [0, 1, 2, 3]),
   };
 }
 

@@ -6,6 +6,8 @@
 //       would lose rows.
 //   Y4. A relation that Tidegate did not create is never touched, and neither is one of an earlier
 //       design.
+//   Y5. A register without the column `added` gets it, with true for all its objects: whether rows
+//       were added to them is not known, and a promotion must not lose such rows.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { CreatedTableSpec, TablesSpec } from "../../core/table-spec.ts";
@@ -36,14 +38,14 @@ export interface Layout {
 /** Relations that `layoutOf` describes. */
 export function relationsOf(tables: TablesSpec): string[] {
   const own = Object.keys(tables).flatMap((name) => [name, ownersTable(name), othersTable(name)]);
-  return [...own, EARLIER_TABLE];
+  return [...own, WRITERS_TABLE, EARLIER_TABLE];
 }
 
 /** The statements that migrate a database to the layout; throws with all differences. */
 export function layoutOf(dialect: Dialect, tables: TablesSpec, describe: Describe): Layout {
   if (describe(EARLIER_TABLE) !== null) refuse([earlierDesign(tables)]); // Y4
   const stages = dialect.name === "sqlite" ? [] : [createStages(dialect)];
-  const steps = [createWriters(dialect), ...stages];
+  const steps = [...writersSteps(dialect, describe(WRITERS_TABLE)), ...stages];
   const problems: string[] = [];
   const shapes = new Map<string, TableShape>();
   for (const [table, spec] of Object.entries(tables)) {
@@ -81,11 +83,19 @@ function earlierDesign(tables: TablesSpec): string {
   );
 }
 
-function createWriters({ serial, byteText, integer }: Dialect): string {
-  return `CREATE TABLE IF NOT EXISTS ${WRITERS_TABLE} (id ${serial},
-    table_name ${byteText} NOT NULL, object ${byteText} NOT NULL, sequencer ${byteText} NOT NULL,
-    event_time ${integer} NOT NULL, record_key ${byteText} NOT NULL, fence ${integer} NOT NULL,
-    UNIQUE (table_name, object))`;
+function writersSteps(dialect: Dialect, writers: Relation | null): string[] {
+  const { serial, byteText, integer, boolean } = dialect;
+  const added = `added ${boolean} NOT NULL DEFAULT true`;
+  if (writers !== null) {
+    const isThere = writers.columns.some(({ name }) => name === "added");
+    return isThere ? [] : [`ALTER TABLE ${WRITERS_TABLE} ADD COLUMN ${added}`]; // Y5
+  }
+  return [
+    `CREATE TABLE IF NOT EXISTS ${WRITERS_TABLE} (id ${serial},
+      table_name ${byteText} NOT NULL, object ${byteText} NOT NULL, sequencer ${byteText} NOT NULL,
+      event_time ${integer} NOT NULL, record_key ${byteText} NOT NULL, fence ${integer} NOT NULL,
+      ${added}, UNIQUE (table_name, object))`,
+  ];
 }
 
 /** The list of stages. That of SQLite belongs to a connection, as its stages do. */

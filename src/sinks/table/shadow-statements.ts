@@ -1,8 +1,8 @@
 // Shadow statements: the SQL that compares a shadow with its live table, and that promotes it.
 //   W1. An object of the shadow applies if its live table has no event of it, has an older one, or
 //       has the same one. Otherwise its live rows stay: a newer event is a live write.
-//   W2. Rows that a quarantine redrive added to the same version have a higher fence than the
-//       object's event. The shadow does not have them, so such an object keeps its live rows.
+//   W2. The shadow does not have the rows that a quarantine redrive added to the same version, so
+//       such an object keeps its live rows. The register marks it (M7 of statements.ts).
 //   W3. Applied objects replace their own rows only. Every key that they had or have is opened and
 //       elected again, by the order of ranks that live writes use (M4 of statements.ts).
 //   W4. A difference is the result of the same election, computed without writing.
@@ -41,20 +41,13 @@ export interface ShadowPair {
 /** The owner of a key that no one owns yet. */
 const NO_WRITER = "-1";
 
+const IS_SAME = `(w.record_key = s.record_key
+  OR (w.sequencer <> '' AND w.sequencer = s.sequencer))`;
+const IS_OLDER = `CASE WHEN w.sequencer <> '' AND s.sequencer <> ''
+  THEN w.sequencer < s.sequencer ELSE w.event_time < s.event_time END`;
+
 /** W1 and W2, for a writer `s` of the shadow and the live writer `w` of the object, or none. */
-function appliesTo({ live }: ShadowPair): string {
-  const added = sideTables(live)
-    .map(
-      (table) => `SELECT 1 FROM ${table} WHERE _tg_writer = w.id AND _tg_writer <> 0
-      AND _tg_fence > w.fence`,
-    )
-    .map((select) => `NOT EXISTS (${select})`)
-    .join(" AND ");
-  const isSame = `(w.record_key = s.record_key OR (w.sequencer <> '' AND w.sequencer = s.sequencer))`;
-  const isOlder = `CASE WHEN w.sequencer <> '' AND s.sequencer <> ''
-    THEN w.sequencer < s.sequencer ELSE w.event_time < s.event_time END`;
-  return `(w.id IS NULL OR (CASE WHEN ${isSame} THEN ${added} ELSE ${isOlder} END))`;
-}
+const APPLIES = `(w.id IS NULL OR (CASE WHEN ${IS_SAME} THEN NOT w.added ELSE ${IS_OLDER} END))`;
 
 /** The writers of the shadow with their live ones, as `s` and `w`. */
 function writersOf({ live, shadow }: ShadowPair): string {
@@ -84,7 +77,7 @@ export function promoteStatements(pair: ShadowPair): string[] {
   const own = `(SELECT p.sid, p.lid FROM ${APPLIED_TABLE} AS p WHERE p.shadow = ${literal(id)})`;
   const lids = `(SELECT p.lid FROM ${APPLIED_TABLE} AS p WHERE p.shadow = ${literal(id)})`;
   const rows = `(${replayedRows(pair, own)}) AS n`;
-  const columns = ["sequencer", "event_time", "record_key", "fence"];
+  const columns = ["sequencer", "event_time", "record_key", "fence", "added"];
   const greatest = dialect.name === "postgres" ? "greatest" : "max";
   const none = `${NO_WRITER}, 0, 0, 0, true, true`;
   const sweeps = [
@@ -93,13 +86,14 @@ export function promoteStatements(pair: ShadowPair): string[] {
   ];
   return [
     `INSERT INTO ${APPLIED_TABLE} (shadow, sid, lid)
-      SELECT ${literal(id)}, s.id, 0 FROM ${writersOf(pair)} AND ${appliesTo(pair)}`,
+      SELECT ${literal(id)}, s.id, 0 FROM ${writersOf(pair)} AND ${APPLIES}`,
     `INSERT INTO ${WRITERS_TABLE} AS w (table_name, object, ${columns.join(", ")})
       SELECT ${literal(live.name)}, s.object, ${aliasedNames(columns, "s")} FROM ${WRITERS_TABLE} AS s
       JOIN ${own} AS a ON a.sid = s.id WHERE s.table_name = ${literal(shadow.name)}
       ON CONFLICT (table_name, object) DO UPDATE SET event_time = excluded.event_time,
       sequencer = CASE excluded.sequencer WHEN '' THEN w.sequencer ELSE excluded.sequencer END,
-      record_key = excluded.record_key, fence = ${greatest}(w.fence, excluded.fence)`,
+      record_key = excluded.record_key, fence = ${greatest}(w.fence, excluded.fence),
+      added = excluded.added`,
     `UPDATE ${APPLIED_TABLE} SET lid = (SELECT w.id FROM ${WRITERS_TABLE} AS s
       JOIN ${WRITERS_TABLE} AS w ON w.object = s.object AND w.table_name = ${literal(live.name)}
       WHERE s.id = ${APPLIED_TABLE}.sid)
@@ -138,7 +132,7 @@ function differences(pair: ShadowPair): string {
   );
   const isThere = `(x.${first} IS NOT NULL AND NOT x._tg_deleted)`;
   return `WITH applied AS (SELECT s.id AS sid, COALESCE(w.id, -1 - s.id) AS lid
-      FROM ${writersOf(pair)} AND ${appliesTo(pair)}),
+      FROM ${writersOf(pair)} AND ${APPLIES}),
     replayed AS (${replayedRows(pair, "applied")}),
     touched AS (SELECT ${listColumns(keys, "r")} FROM replayed AS r
       UNION SELECT ${listColumns(keys, "c")} FROM ${owners} AS c
@@ -196,7 +190,7 @@ export function differenceSamples(pair: ShadowPair, limit: number): string {
 
 /** How many objects of the shadow do not apply. */
 export function keptObjects(pair: ShadowPair): string {
-  return `SELECT count(*) AS n FROM ${writersOf(pair)} AND NOT ${appliesTo(pair)}`;
+  return `SELECT count(*) AS n FROM ${writersOf(pair)} AND NOT ${APPLIES}`;
 }
 
 /** The tables that all shadows of a database share. */

@@ -13,6 +13,8 @@
 //   M5. A row with the same values is not written again.
 //   M6. PostgreSQL: an election that makes another writer the owner locks its row in the register
 //       first. The writer's own event holds that lock, so it sees where all of its rows are.
+//   M7. The register says whether rows were added to the registered event. Fences cannot: they
+//       follow the clocks of consumers, and order the attempts at one record only.
 
 import type { TableColumn } from "./column.ts";
 import type { Dialect } from "./dialect.ts";
@@ -41,14 +43,17 @@ const MESSAGES = "0";
 export const RANK = ["_tg_time", "_tg_tie", "_tg_fence"] as const;
 export const OWNER = ["_tg_writer", ...RANK, "_tg_deleted"] as const;
 
+/** The parameters of a registration. */
+const WRITER = ["object", "sequencer", "time", "key", "fence"] as const;
+
 /** M1. Returns a row if the event is the newest of its object. */
 export function registerTemplate(table: string): string {
-  const columns = ["sequencer", "event_time", "record_key", "fence"];
+  const columns = ["sequencer", "event_time", "record_key", "fence", "added"];
   // An event without a sequencer keeps the stored one.
   const sequencer = "CASE excluded.sequencer WHEN '' THEN w.sequencer ELSE excluded.sequencer END";
   const others = columns.slice(1).map((name) => `${name} = excluded.${name}`);
   return `INSERT INTO ${WRITERS_TABLE} AS w (table_name, object, ${columns.join(", ")})
-    VALUES (${literal(table)}, ${["object", "sequencer", "time", "key", "fence"].map(named).join(", ")})
+    VALUES (${literal(table)}, ${WRITER.map(named).join(", ")}, false)
     ON CONFLICT (table_name, object) DO UPDATE
     SET ${[`sequencer = ${sequencer}`, ...others].join(", ")}
     WHERE CASE
@@ -58,13 +63,12 @@ export function registerTemplate(table: string): string {
     RETURNING id`;
 }
 
-/** Returns a row if no newer event was applied than the one that rows are added to. */
+/** Returns a row if no newer event was applied than the one that rows are added to (M7). */
 export function joinTemplate(table: string): string {
-  const columns = ["object", "sequencer", "time", "key", "fence"].map(named).join(", ");
   return `INSERT INTO ${WRITERS_TABLE} AS w
-    (table_name, object, sequencer, event_time, record_key, fence)
-    VALUES (${literal(table)}, ${columns})
-    ON CONFLICT (table_name, object) DO UPDATE SET fence = w.fence
+    (table_name, object, sequencer, event_time, record_key, fence, added)
+    VALUES (${literal(table)}, ${WRITER.map(named).join(", ")}, true)
+    ON CONFLICT (table_name, object) DO UPDATE SET added = true
     WHERE CASE WHEN w.sequencer <> '' AND excluded.sequencer <> ''
       THEN w.sequencer <= excluded.sequencer
       ELSE w.event_time <= excluded.event_time END

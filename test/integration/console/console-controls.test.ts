@@ -4,6 +4,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { minutes } from "../../../src/core/units.ts";
+import { audit, summaryOf } from "../../../src/run/audit/open-audit.ts";
 import { openPipelineControl } from "../../../src/run/control/pipeline-control.ts";
 import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { openReplays } from "../../../src/run/replay/open-replays.ts";
@@ -105,6 +106,21 @@ test("a replay is listed, compared, promoted once and dropped, as by the command
   expect((await replays.show(entry.run)).state).toBe("promoted");
   expect((await api.post(`/replays/${entry.run}/drop`, { confirm: entry.run })).status).toBe(200);
   expect((await api.call("/replays")).body.replays).toEqual([]);
+});
+
+test("an audit is listed and shown as the command line stored it, and an unknown one is not", async () => {
+  expect((await api.call("/audits")).body).toEqual({ audits: [], next: null });
+  const statements = [
+    await audit(ordersPipeline(2), { ledger, endpoint: dev.endpoint }, { graceMs: 0 }),
+    await audit(ordersPipeline(2), { ledger, endpoint: dev.endpoint }, { graceMs: 0 }),
+  ];
+  const [newest, oldest] = statements.map(summaryOf).toReversed();
+  const first = (await api.call("/audits?limit=1")).body;
+  expect(first.audits).toEqual([newest]);
+  const second = (await api.call(`/audits?limit=1&cursor=${first.next}`)).body;
+  expect(second).toEqual({ audits: [oldest], next: null });
+  expect((await api.call(`/audits/${newest?.id}`)).body).toEqual(newest);
+  expect((await api.call("/audits/none")).status).toBe(404);
 });
 
 test("a record that waits for its backoff is tried at once; a committed one is left alone", async () => {

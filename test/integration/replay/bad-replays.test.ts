@@ -9,7 +9,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("bad-replays");
 
-test("windows, runs and sinks that cannot be replayed are refused with one sentence", async () => {
+test("a window, run or sink that cannot be replayed: refused with one sentence", async () => {
   await using world = await startReplayWorld(folder, "refused");
   await world.put("in/a.csv", { a1: 1 });
   await using replays = await world.replays(ordersPipeline(1));
@@ -42,7 +42,7 @@ test("windows, runs and sinks that cannot be replayed are refused with one sente
   expect(await replays.list()).toEqual([]);
 });
 
-test("a version that is gone is reported before anything runs", async () => {
+test("an object version that is gone: reported before anything runs", async () => {
   await using world = await startReplayWorld(folder, "gone");
   await world.put("in/a.csv", { a1: 1 });
   await world.put("in/b.csv", { b1: 1 });
@@ -65,7 +65,7 @@ test("a version that is gone is reported before anything runs", async () => {
   expect(world.rows()).toEqual(["a1=2", "b1=1"]);
 });
 
-test("two replays at once, a drop while it runs, and other code are refused", async () => {
+test("two replays at once, a drop while it runs, or other code: refused", async () => {
   await using world = await startReplayWorld(folder, "twice");
   await world.put("in/a.csv", { a1: 1 });
   await world.put("in/b.csv", { b1: 1 });
@@ -97,7 +97,7 @@ test("two replays at once, a drop while it runs, and other code are refused", as
   await expect(changed.resume(run)).rejects.toThrow(/began with other code/);
 });
 
-test("records that fail are named, and their replay is not promoted", async () => {
+test("a record that fails: named, and its replay is not promoted", async () => {
   await using world = await startReplayWorld(folder, "failed");
   await world.put("in/a.csv", { a1: 1 });
   const broken = ordersPipeline(1, {
@@ -117,7 +117,7 @@ test("records that fail are named, and their replay is not promoted", async () =
   expect(world.rows()).toEqual(["a1=2"]);
 });
 
-test("a handler's own statements are refused by a shadow, and run with --into live", async () => {
+test("a handler's own statements: refused by a shadow, run with --into live", async () => {
   await using world = await startReplayWorld(folder, "sql");
   await world.put("in/a.csv", { a1: 1 });
   const own = ordersPipeline(1, {

@@ -1,7 +1,7 @@
 // A live run writes its manifest, to a folder and to a bucket; `reproduce` runs it again. Replays
 // give the same content hashes twice and with other concurrency. On SQLite and on PostgreSQL.
 
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { S3 } from "@aws-sdk/client-s3";
 import { SQS } from "@aws-sdk/client-sqs";
@@ -133,8 +133,6 @@ async function replayHashes(name: string, ledger: string): Promise<Set<string>> 
   return hashes;
 }
 
-const day = () => new Date().toISOString().slice(0, 10);
-
 describe.each(["sqlite", "postgres"] as const)("on %s", (store) => {
   const enabled = store === "sqlite" || postgres.available;
   test.runIf(enabled)(
@@ -151,12 +149,12 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (store) => {
       const manifests = join(home, "manifests");
       const settings = { endpoint: cloud.endpoint, ledger, metricsPort: 0 };
       const orders = ordersOf(name);
-      const started = day();
       const life = { onLogLine: () => {}, file };
       const running = await startPipeline(orders, { ...settings, manifests }, life);
       await ingest(s3, name, running);
       await running.drain();
 
+      const [started = ""] = readdirSync(join(manifests, running.runId)); // One per UTC day.
       const path = join(manifests, running.runId, started, "run_manifest.json");
       expect(existsSync(path)).toBe(true);
       const manifest = JSON.parse(readFileSync(path, "utf8")) as RunManifest;

@@ -1,11 +1,14 @@
-// Database servers: servers that a test file starts for itself and stops after its last test.
+// Database servers: servers that a test file starts for itself and stops after its last test, and
+// the DynamoDB Local that files share.
 //   S1. If a server is unavailable, one test of its own reports it; `available` skips the tests
 //       that need it.
 //   S2. Servers stop after everything registered later, such as closing the stores.
+//   S3. Files that share a server use different tables: a new table has the process id in its name.
 
 import pg from "pg";
-import { afterAll } from "vitest";
+import { afterAll, inject } from "vitest";
 import { startDynamoLocal } from "../../../scripts/dynamodb-local.ts";
+import type { LocalServer, Missing } from "../../../scripts/local-server.ts";
 import { reportMissing } from "../requires.ts";
 import { startPostgres } from "./postgres-server.ts";
 
@@ -50,29 +53,37 @@ export async function queryPostgres(url: string, sql: string): Promise<Record<st
 export interface TestDynamo {
   readonly available: boolean;
   readonly endpoint: string;
-  /** Where a table of that name is. */
-  optionsFor(table: string): {
+  /** Where a new table is. */
+  freshOptions(): {
     readonly table: string;
     readonly region: string;
     readonly endpoint: string;
     readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
   };
-  /** Like `optionsFor`, for a new table. */
-  freshOptions(): ReturnType<TestDynamo["optionsFor"]>;
 }
 
+/** The DynamoDB Local of the run (shared-servers.ts). */
 export async function useDynamo(): Promise<TestDynamo> {
+  const response = await fetch(inject("dynamoDesk"));
+  return testDynamo((await response.json()) as Pick<LocalServer, "endpoint"> | Missing);
+}
+
+/** A DynamoDB Local of this file, for tests whose table names are given. */
+export async function useOwnDynamo(): Promise<TestDynamo> {
   const local = await startDynamoLocal();
+  if ("stop" in local) afterAll(() => local.stop());
+  return testDynamo(local);
+}
+
+function testDynamo(local: Pick<LocalServer, "endpoint"> | Missing): TestDynamo {
   if ("missing" in local) reportMissing("DynamoDB Local", local.missing);
-  else afterAll(() => local.stop());
   const endpoint = "endpoint" in local ? local.endpoint : "";
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
-  const optionsFor = (table: string) => ({ table, region: "eu-west-1", endpoint, credentials });
+  const connection = { region: "eu-west-1", endpoint, credentials };
   let tables = 0;
   return {
     available: "endpoint" in local,
     endpoint,
-    optionsFor,
-    freshOptions: () => optionsFor(`table-${++tables}`),
+    freshOptions: () => ({ table: `table-${process.pid}-${++tables}`, ...connection }), // S3
   };
 }

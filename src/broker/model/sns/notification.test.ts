@@ -1,12 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import {
   fillSignature,
   type NotificationFields,
+  shareNotification,
   textToSign,
   writeConfirmation,
   writeNotification,
 } from "./notification.ts";
+import { SharedTexts } from "./shared-texts.ts";
 
 const FIELDS: NotificationFields = {
   messageId: "id",
@@ -39,6 +42,21 @@ test("the notification equals the one of AWS byte for byte", () => {
     "b" : {"Type":"Binary","Value":"AQ=="}
   }
 }`);
+});
+
+test("a short and a long message are written alike, and their size is that of the text (N5)", () => {
+  for (const units of [0, 2_048, 2_049, 100_000]) {
+    const message = "\u00e9".repeat(units);
+    for (const attributes of [null, { a: { type: "String", value: "\u00e9" } }]) {
+      const { text, bytes } = shareNotification(
+        { ...FIELDS, message, attributes },
+        new SharedTexts(),
+      );
+      const short = writeNotification({ ...FIELDS, attributes });
+      expect(text).toBe(short.replace('"hello"', `"${message}"`));
+      expect(bytes).toBe(utf8ByteLength(text));
+    }
+  }
 });
 
 test("a FIFO topic's notification has a sequence number and no signature fields", () => {

@@ -5,8 +5,9 @@
 //       the rest and the key, so it is the same whenever it is made, and it costs more than the
 //       rest of a publish. SIGNATURE_BYTES counts for it until then.
 //   N4. The signed text contains the keys below and their values, one per line.
-//   N5. Nothing here looks into the finished text, so copies share its long parts (X1 of
-//       shared-texts.ts).
+//   N5. Nothing here looks into a long text, so copies share its long parts (X1 of
+//       shared-texts.ts). A short text is made one piece instead: as dozens of references it would
+//       take more memory than its characters, for as long as the message is cached.
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import type { MessageAttribute } from "../operations.ts";
@@ -17,6 +18,8 @@ import type { SignatureVersion } from "./topic-operations-contract.ts";
 export const SIGNATURE_BYTES = 344;
 
 const END = "\n}";
+/** UTF-16 units up to which a message is written for each copy (N5). */
+const SHORT_UNITS_MAX = 2_048;
 const EMPTY_SIGNATURE = '\n  "Signature" : ""';
 
 export interface SignatureLinks {
@@ -52,6 +55,10 @@ export function shareNotification(fields: NotificationFields, shared: SharedText
   let tail = line("Timestamp", fields.timestamp) + writeSignature(fields.signature);
   tail += line("UnsubscribeURL", fields.unsubscribeUrl);
   if (fields.replayed) tail += line("Replayed", true);
+  if (message.length <= SHORT_UNITS_MAX && attributes === null) {
+    const text = `${head}${line("Message", message)}${tail}${END}`;
+    return { text, bytes: utf8ByteLength(text) }; // N5
+  }
   const long = shared.of("message", message, () => line("Message", message));
   const last =
     attributes === null

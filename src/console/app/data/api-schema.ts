@@ -461,5 +461,50 @@ export interface ApiSchema {
       }[];
     }[];
   };
+  Audit: {
+    readonly id: string;
+    readonly startedAt: number;
+    readonly endedAt: number;
+    readonly bucket: string;
+    readonly prefix: string;
+    readonly from: number | null;
+    readonly to: number;
+    readonly verdict: "complete" | "incomplete" | "undecided";
+    readonly counts: {
+      readonly committed: number;
+      readonly superseded: number;
+      readonly "dead-lettered": number;
+      readonly held: number;
+      readonly "in-flight": number;
+      readonly waiting: number;
+      readonly ignored: number;
+      readonly gone: number;
+      readonly unknown: number;
+      readonly missing: number;
+      readonly orphan: number;
+      readonly double: number;
+    };
+    readonly digest: string;
+    readonly exceptions: readonly {
+      readonly key: string;
+      readonly versionId: string | null;
+      readonly status:
+        | "committed"
+        | "superseded"
+        | "dead-lettered"
+        | "held"
+        | "in-flight"
+        | "waiting"
+        | "ignored"
+        | "gone"
+        | "unknown"
+        | "missing"
+        | "orphan"
+        | "double";
+      readonly reason: string;
+    }[];
+    readonly sinkChecked: boolean;
+  };
+  AuditList: { readonly audits: readonly ApiSchema["Audit"][]; readonly next: string | null };
   Promotion: { readonly appliedObjects: number; readonly keptObjects: number };
 }

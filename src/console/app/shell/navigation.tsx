@@ -50,10 +50,10 @@ export function Navigation({ route, session, flow }: NavigationProps) {
   );
 }
 
-/** Jobs and runs belong to the views that start or list them. */
+/** Jobs, runs, replays and audits belong to the views that start or list them. */
 function isCurrent(view: string, current: string): boolean {
   if (current === "jobs") return view === "dead-letters";
-  if (current === "runs" || current === "replays") return view === "time";
+  if (["runs", "replays", "audits"].includes(current)) return view === "time";
   return view === current;
 }
 

@@ -4,6 +4,8 @@ import type { ApiSchema } from "../data/api-schema.ts";
 import { linkTo, type Route } from "../data/route.ts";
 import type { Loaded } from "../data/use-load.ts";
 import { Empty } from "../parts/notices.tsx";
+import { AuditScreen } from "../views/audit.tsx";
+import { AuditsScreen } from "../views/audits.tsx";
 import { BucketsScreen } from "../views/buckets.tsx";
 import { DeadLetterGroupScreen } from "../views/dead-letter-group.tsx";
 import { DeadLettersScreen } from "../views/dead-letters.tsx";
@@ -45,6 +47,8 @@ export function ViewOf({ route, flow }: ViewOfProps) {
       return <TimeScreen />;
     case "replays":
       return item === undefined ? <ReplaysScreen /> : <ReplayScreen key={item} run={item} />;
+    case "audits":
+      return item === undefined ? <AuditsScreen /> : <AuditScreen key={item} id={item} />;
     case "runs":
       return <RunsScreen />;
     case "queues":

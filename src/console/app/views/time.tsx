@@ -29,6 +29,9 @@ export function TimeScreen() {
         <a class="button" href={linkTo(["replays"])}>
           Replays
         </a>
+        <a class="button" href={linkTo(["audits"])}>
+          Audits
+        </a>
         <a class="button" href={linkTo(["runs"])}>
           Runs
         </a>

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/object-source.ts";
+import { OpenedObjects } from "./opened-objects.ts";
+
+const never = new AbortController().signal;
+
+/** A bucket with one object, which counts how often it is opened. */
+function bucketOf(versionId: string | null) {
+  const state = { etag: "a", opened: 0 };
+  const source: ObjectSource = {
+    async open(pin) {
+      state.opened += 1;
+      if (pin.etag !== null && pin.etag !== state.etag) return { kind: "replaced" };
+      const { etag } = state;
+      const bytes = { size: 1, stream: () => [], range: async () => new Uint8Array() };
+      const facts = { etag, versionId, lastModified: null, metadata: {}, tags: async () => ({}) };
+      return { kind: "opened", bytes, ...facts } as unknown as OpenedObject;
+    },
+  };
+  return { state, source };
+}
+
+const pinOf = (etag: string | null, versionId: string | null = null): ObjectPin => {
+  return { bucket: "b", key: "k", versionId, etag };
+};
+
+test.each([null, "v1"])("what was looked at is opened once (version %s)", async (versionId) => {
+  const { state, source } = bucketOf(versionId);
+  const objects = new OpenedObjects(source, never);
+  await objects.open(pinOf(null), never);
+  expect((await objects.open(pinOf("a", versionId), never)).kind).toBe("opened");
+  expect(state.opened).toBe(1);
+  await objects.open(pinOf("a", versionId), never);
+  expect(state.opened).toBe(2); // A second attempt asks again.
+});
+
+test("an opening is not used for other bytes", async () => {
+  const { state, source } = bucketOf(null);
+  const objects = new OpenedObjects(source, never);
+  await objects.look(pinOf("a"), never);
+  expect(await objects.open(pinOf("b"), never)).toEqual({ kind: "replaced" });
+  state.etag = "c";
+  await objects.open(pinOf("a"), never); // The opening is pinned to "a" (A1).
+  expect(await objects.open(pinOf("a"), never)).toEqual({ kind: "replaced" });
+});

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { epochMs } from "../../core/units.ts";
+import { maskAudit } from "./audit-reads.ts";
+import { createMessageMask } from "./message-mask.ts";
+
+const AUDIT = {
+  id: "a1",
+  startedAt: epochMs(2),
+  endedAt: epochMs(3),
+  bucket: "people",
+  prefix: "ann-smith/",
+  from: null,
+  to: epochMs(1),
+  verdict: "incomplete",
+  counts: {} as never,
+  digest: "d1",
+  exceptions: [{ key: "ann-smith/1.csv", versionId: null, status: "missing", reason: "" }],
+  sinkChecked: true,
+} as const;
+
+test("masks that hide the keys of objects hide them in the exceptions of an audit (A1)", () => {
+  const masked = maskAudit(AUDIT, createMessageMask({ mask: ["object.key"] } as never));
+  expect(JSON.stringify(masked)).not.toContain("ann");
+  expect(masked.exceptions).toMatchObject([{ key: "***", status: "missing" }]);
+  expect(maskAudit(AUDIT, createMessageMask(null))).toEqual(AUDIT);
+});
