@@ -4,8 +4,7 @@
 //   because it was received too often. A delivery alone is not a trial: messages behind a failing
 //   one of their group are delivered and returned with each of its attempts. Where handlers may
 //   hang, copies of a message may be refused until the hanging handler times out. Each copy of a
-//   record, such as a release that was sent again, may be refused once while another copy runs, and
-//   once because that one was committed.
+//   record, such as a release that was sent again, may be refused once while another copy runs.
 
 import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -16,7 +15,6 @@ const REPORTED_MAX = 5;
 const TRIALS_MAX = 25;
 /** Copies that may try to claim one record, each as often as its message is redelivered. */
 const COPIES_MAX = 3;
-const REFUSALS_PER_COPY = 2;
 
 export const liveness: Checker = {
   name: NAME,
@@ -34,8 +32,7 @@ export const liveness: Checker = {
       if (quiet && isTrial(event)) {
         const count = (trials.get(event.name) ?? 0) + 1;
         trials.set(event.name, count);
-        const refusals = REFUSALS_PER_COPY * (copies.get(event.name)?.size ?? 0);
-        if (count === trialsMax + refusals + 1) {
+        if (count === trialsMax + (copies.get(event.name)?.size ?? 0) + 1) {
           add(event.at, [event.name], `${event.name} makes no progress: tried ${count} times`);
         }
       }
