@@ -21,6 +21,8 @@ const RESOURCE_LISTS: Readonly<Record<IamResource, string>> = {
   objects: `[for arn in compact([var.bucket_arn]) : "\${arn}/\${var.prefix}*"]`,
   "claim-check-bucket": "compact([var.claim_check_bucket_arn])",
   "claim-checks": `[for arn in compact([var.claim_check_bucket_arn]) : "\${arn}/*"]`,
+  // In the partition of the queue.
+  "archived-messages": `[for name in compact([var.archived_messages]) : "arn:\${split(":", var.queue_arn)[1]}:s3:::\${name}*"]`,
   ledger: "compact([var.ledger_table_arn])",
   "ledger-notes": `[for arn in compact([var.ledger_table_arn]) : "\${arn}/index/notes"]`,
   "ledger-lists": "var.ledger_list_index_arns",

@@ -147,6 +147,8 @@ export function resourceArns(
     objects: bucket === null ? null : `${bucketArn(bucket.name)}/${bucket.prefix}*`,
     "claim-check-bucket": bucketArn(claimCheckBucket),
     "claim-checks": claimCheckBucket === null ? null : `${bucketArn(claimCheckBucket)}/*`,
+    "archived-messages":
+      plan.archive === null ? null : `${bucketArn(plan.archive.bucket)}/${plan.archive.prefix}*`,
     ledger: table(plan.ledgerTable),
     "ledger-notes": table(plan.ledgerTable, "/index/notes"),
     "ledger-lists": Object.keys(lists).flatMap(

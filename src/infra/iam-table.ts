@@ -23,6 +23,7 @@ export type IamResource =
   | "objects"
   | "claim-check-bucket"
   | "claim-checks"
+  | "archived-messages"
   | "ledger"
   | "ledger-notes"
   | "ledger-lists"
@@ -60,6 +61,7 @@ export const IAM_RESOURCE_TEXT: Readonly<Record<IamResource, string>> = {
   objects: "the objects below the prefix",
   "claim-check-bucket": "the bucket of claim checks",
   "claim-checks": "the claim checks",
+  "archived-messages": "the messages below the prefix of `archive`",
   ledger: "the ledger table",
   "ledger-notes": "the index `notes` of the ledger table",
   "ledger-lists": "the list indexes of the ledger table",
@@ -113,6 +115,11 @@ const CONSUMER: readonly Omit<IamRow, "role">[] = [
     action: "s3:ListBucketVersions",
     resources: ["listed-bucket"],
     why: "`backfill` lists objects with their versions",
+  },
+  {
+    action: "s3:PutObject",
+    resources: ["archived-messages"],
+    why: "keeps messages, so that they can be replayed",
   },
   { action: "dynamodb:GetItem", resources: ["ledger"], why: "looks records up" },
   { action: "dynamodb:BatchGetItem", resources: ["ledger"], why: "looks many records up" },

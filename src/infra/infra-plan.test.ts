@@ -29,6 +29,7 @@ test("a bucket pipeline gets a topic, a queue and a dead-letter queue, named as 
     listing: false,
     outboxTable: null,
     claimCheckBucket: null,
+    archive: null,
     kms: false,
     alarms: true,
     compute: "none",

@@ -20,9 +20,16 @@ export interface PipelineFacts {
   readonly queue: string | null;
   /** Name, URL or ARN of the queue of `late: { queue }`; null without one. */
   readonly lateQueue?: string | null;
+  /** Where messages are archived; null or absent: they are not. */
+  readonly archive?: ArchivePlace | null;
   readonly visibilityMs: number;
   /** Receives before SQS itself moves a message, for a standard or a FIFO queue. */
   readonly maxReceiveCount: { readonly standard: number; readonly fifo: number };
+}
+
+export interface ArchivePlace {
+  readonly bucket: string;
+  readonly prefix: string;
 }
 
 export type ComputeKind = "none" | "ecs" | "lambda";
@@ -69,6 +76,8 @@ export interface InfraPlan {
   readonly listing: boolean;
   readonly outboxTable: string | null;
   readonly claimCheckBucket: string | null;
+  /** Not created: the bucket of archived messages may be shared. */
+  readonly archive: ArchivePlace | null;
   readonly kms: boolean;
   readonly alarms: boolean;
   readonly compute: ComputeKind;
@@ -108,6 +117,7 @@ export function planInfra(facts: PipelineFacts, options: InfraOptions = {}): Inf
     listing: options.listing ?? false,
     outboxTable: outbox ? `${stem}-outbox` : null,
     claimCheckBucket: options.claimChecks ?? null,
+    archive: facts.archive ?? null,
     kms: options.kms ?? false,
     alarms: options.alarms ?? true,
     compute,
@@ -140,6 +150,11 @@ function planProblems(plan: InfraPlan): string[] {
   if (bucket !== null && /[*?$]/.test(bucket.prefix)) {
     problems.push(
       `source.prefix is "${bucket.prefix}", but IAM reads *, ? and $ as patterns; choose another`,
+    );
+  }
+  if (plan.archive !== null && /[*?$]/.test(plan.archive.prefix)) {
+    problems.push(
+      `archive.prefix is "${plan.archive.prefix}", but IAM reads *, ? and $ as patterns; choose another`,
     );
   }
   if (bucket !== null && claimCheckBucket !== null) {

@@ -159,6 +159,9 @@ function iamCall(plan: InfraPlan): string {
     given[name] = expression(value);
   };
   if (plan.lateQueue !== null) given.late_queue_name = plan.lateQueue;
+  if (plan.archive !== null) {
+    given.archived_messages = `${plan.archive.bucket}/${plan.archive.prefix}`;
+  }
   if (topic !== null) pass("topic_arn", "module.topic.arn");
   if (bucket !== null) {
     pass("bucket_arn", "module.bucket.arn");

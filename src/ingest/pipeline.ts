@@ -316,10 +316,10 @@ function rowsOf({ effects, stage }: Extract<Handled, { kind: "handled" }>): numb
 
 function workOf(handled: Extract<Handled, { kind: "handled" | "dropped" }>): Work {
   if (handled.kind === "dropped") {
-    return { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
+    return { effects: [], stage: null, digest: null, badRows: [], secrets: [], masked: null };
   }
-  const { effects, stage, digest, badRows, secrets } = handled;
-  return { effects, stage, digest, badRows, secrets };
+  const { effects, stage, digest, badRows, secrets, masked } = handled;
+  return { effects, stage, digest, badRows, secrets, masked };
 }
 
 function afterHandle(

@@ -21,7 +21,7 @@ export const RUN_MANIFEST_SCHEMA = "https://tidegate.dev/schemas/run-manifest-1.
 export interface ManifestInput {
   readonly key: string;
   readonly kind: string;
-  /** `s3://bucket/key`, or the source of a message. */
+  /** `s3://bucket/key` of the object or the archived message; else the source of a message. */
   readonly uri: string | null;
   readonly versionId: string | null;
   readonly etag: string | null;

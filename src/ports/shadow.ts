@@ -39,6 +39,8 @@ export interface TableDifference {
 export interface Promotion {
   readonly appliedObjects: number;
   readonly keptObjects: number;
+  /** Messages of the shadow; their rows apply key by key. */
+  readonly messages: number;
 }
 
 export interface TableContent {

@@ -127,6 +127,8 @@ export interface IdempotentSink {
     origin: EffectOrigin & { readonly fence: Fence },
     signal: AbortSignal,
   ): Promise<void>;
+  /** Whether `apply` is called for messages without effects, too. Default: false. */
+  readonly appliesEmpty?: boolean;
   /** As in a transactional sink. */
   stage?(request: StageRequest): IdempotentStage;
   sweepStages?(now: EpochMs): Promise<number>;

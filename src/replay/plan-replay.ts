@@ -15,11 +15,23 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, ListedRecord, RecordQuery } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
-import { compareInputs, type ReplayInput, rebuildInput, replayedObject } from "./replay-input.ts";
+import {
+  archivedIn,
+  compareInputs,
+  type ReplayInput,
+  rebuildInput,
+  replayedObject,
+} from "./replay-input.ts";
 
 /** A plan is kept in memory. */
 export const REPLAY_INPUTS_MAX = 2_000_000;
 const PAGE_RECORDS = 1_000;
+
+/** Why messages are left out. */
+const NOT_ARCHIVED =
+  "messages whose bodies were not kept; archive: { bucket } in the pipeline file keeps them from now on";
+const NOT_ARCHIVED_THEN =
+  "messages whose bodies were not kept, because archive was not set or their key is masked";
 
 export type ReplayTarget = "shadow" | "live";
 
@@ -49,6 +61,8 @@ export interface ReplayPlan {
   readonly run: string;
   readonly request: ReplayRequest;
   readonly digests: RunDigests;
+  /** The generation that the keys of the inputs belong to. */
+  readonly generation: number;
   /** In the order in which they run. */
   readonly inputs: readonly ReplayInput[];
   readonly inputsDigest: string;
@@ -82,7 +96,8 @@ export async function planReplay(
   const inputsDigest = digestOfInputs(inputs);
   const run = runIdOf(scope, request, digests, inputsDigest);
   const sorted = Object.fromEntries([...leftOut].sort(([a], [b]) => (a < b ? -1 : 1)));
-  return { run, request, digests, inputs, inputsDigest, cut, leftOut: sorted };
+  const { generation } = scope;
+  return { run, request, digests, generation, inputs, inputsDigest, cut, leftOut: sorted };
 }
 
 function refuse(message: string): never {
@@ -132,9 +147,11 @@ function inputOf(pipeline: Pipeline, { key, record, input }: ListedRecord): Repl
   if (record.kind !== "committed") {
     return record.kind === "parked" ? "dead-lettered or held" : "not committed yet";
   }
-  if (input.kind !== "object") return "messages, whose bodies the ledger does not store";
-  const rebuilt = rebuildInput(pipeline, { ...input, key });
-  return rebuilt ?? "events that cannot be rebuilt, such as redriven rows";
+  const archived = archivedIn(record.effects);
+  const rebuilt = rebuildInput(pipeline, { ...input, key, archived });
+  if (rebuilt !== null) return rebuilt;
+  if (input.kind === "object") return "events that cannot be rebuilt, such as redriven rows";
+  return pipeline.archive === null ? NOT_ARCHIVED : NOT_ARCHIVED_THEN;
 }
 
 function laterCut(a: ReplayCut | null, b: ReplayCut): ReplayCut {

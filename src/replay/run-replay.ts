@@ -10,7 +10,11 @@
 //   N5. Backoffs are short: no one else waits for these records.
 //   N6. An event that is older than what the replay applied to its object is superseded. The ledger
 //       has no commit of it, so the run counts it.
+//   N7. Messages of a FIFO queue run one after another, in the order of the replay.
+//   N8. A message is not archived again: the replayed record refers to the same object.
 
+import { assert } from "../core/assert.ts";
+import { TidegateError } from "../core/errors.ts";
 import { type DurationMs, durationMs, minutes, seconds } from "../core/units.ts";
 import {
   type BatchRunner,
@@ -20,9 +24,18 @@ import {
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { Ledger, ListedRecord } from "../ports/ledger.ts";
-import type { Queue } from "../ports/queue-receiver.ts";
+import type { MessageArchive } from "../ports/message-archive.ts";
+import type { ObjectSource } from "../ports/object-source.ts";
+import type { Delivery, Queue } from "../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../ports/record.ts";
-import { deliveryOf, type ReplayInput, replayedObject } from "./replay-input.ts";
+import { readArchivedMessage } from "./archived-messages.ts";
+import {
+  archivedDelivery,
+  deliveryOf,
+  type ReplayInput,
+  receiptOf,
+  replayedObject,
+} from "./replay-input.ts";
 import { withSourceKeys } from "./source-keys.ts";
 
 export type ReplayPorts = Omit<BatchRunnerPorts, "queue" | "deadLetters" | "lateQueue">;
@@ -61,6 +74,8 @@ export interface ReplayOutcome {
 
 const BATCHES_PER_WORKER = 25;
 const BATCH_MAX = 1_000;
+/** Bodies in memory at once. */
+const MESSAGES_MAX = 100;
 const WORK_MS_MIN: DurationMs = minutes(1);
 const SETTLE_MS: DurationMs = seconds(30);
 const BACKOFF_BASE_MS = 100;
@@ -83,9 +98,10 @@ export async function runReplay(
   const runner = createBatchRunner(
     {
       ...ports,
-      queue: { name: "replay", fifo: false },
+      queue: { name: "replay", fifo: isFifo(pipeline) }, // N7
       deadLetters: NO_QUEUE, // N1
       sink: ports.sink && withSourceKeys(ports.sink, sourceKeys(byKey)),
+      archive: sameArchive(byKey), // N8
     },
     {
       pipeline: replayed,
@@ -124,6 +140,7 @@ function replayedPipeline(pipeline: Pipeline, options: ReplayOptions): Pipeline 
     ...pipeline,
     generation: options.generation,
     late: "process",
+    onPoison: "skip",
     retry: {
       ...retry,
       baseMs: durationMs(Math.min(retry.baseMs, BACKOFF_BASE_MS)),
@@ -142,8 +159,24 @@ function laneOf(byKey: ReadonlyMap<RecordKey, ReplayInput>) {
     byKey.get(key)?.lane ?? ({ lane: "live", watermark: null } as const);
 }
 
-function batchSize({ concurrency: { total } }: Pipeline): number {
-  return Math.min(Math.max(total * BATCHES_PER_WORKER, 1), BATCH_MAX);
+function isFifo({ source: { queue, contents } }: Pipeline): boolean {
+  return contents === "messages" && queue !== null && queue.endsWith(".fifo");
+}
+
+/** N8 */
+function sameArchive(byKey: ReadonlyMap<RecordKey, ReplayInput>): MessageArchive {
+  return {
+    async keep(key) {
+      const input = byKey.get(key);
+      assert(input?.kind === "message", "only archived messages are replayed");
+      return replayedObject(input);
+    },
+  };
+}
+
+function batchSize({ concurrency: { total }, source: { contents } }: Pipeline): number {
+  const max = contents === "messages" ? MESSAGES_MAX : BATCH_MAX;
+  return Math.min(Math.max(total * BATCHES_PER_WORKER, 1), max);
 }
 
 /** N2: a batch ends before an object that it already has. */
@@ -164,7 +197,7 @@ function* batchesOf(inputs: readonly ReplayInput[], size: number): Generator<Rep
 
 /** Runs a batch until every record has an outcome, or the replay is stopped. */
 async function runBatch(
-  { clock }: ReplayPorts,
+  { clock, objects }: ReplayPorts,
   runner: BatchRunner,
   batch: readonly ReplayInput[],
   {
@@ -174,18 +207,18 @@ async function runBatch(
   }: {
     readonly pipeline: Pipeline;
     readonly signal: AbortSignal;
-    /** Gets the ids of the messages that are done. */
+    /** Gets the receipts of the deliveries that are done, without their numbers. */
     readonly settled: Set<string>;
   },
 ): Promise<void> {
   const workMs = durationMs(Math.max(pipeline.timeoutMs * 2, WORK_MS_MIN));
   const time = { workMs, totalMs: durationMs(workMs + SETTLE_MS) };
-  let open = batch.map((input) => deliveryOf(input, 1));
+  let open = await Promise.all(batch.map((input) => firstDelivery(objects, input, signal)));
   while (open.length > 0 && !signal.aborted) {
     const results = await runner.run(open, time);
     const failed = results.filter(({ settlement }) => settlement.kind !== "delete");
     for (const { delivery, settlement } of results) {
-      if (settlement.kind === "delete") settled.add(delivery.messageId);
+      if (settlement.kind === "delete") settled.add(withoutCount(delivery.receipt));
     }
     if (failed.length === 0) return;
     const delays = failed.map(({ settlement }) =>
@@ -195,6 +228,23 @@ async function runBatch(
     const delayMs = durationMs(Math.min(...delays, BACKOFF_CAP_MS));
     await clock.sleep(delayMs, signal).catch(() => undefined);
   }
+}
+
+async function firstDelivery(
+  objects: ObjectSource | null,
+  input: ReplayInput,
+  signal: AbortSignal,
+): Promise<Delivery> {
+  if (input.kind !== "message") return deliveryOf(input, 1);
+  assert(objects !== null, "archived messages are read from a bucket");
+  const read = await readArchivedMessage(objects, input, signal);
+  if (read.kind === "message") return archivedDelivery(input, read.message);
+  const message = `${replayedObject(input)} ${read.reason}; restore it, and start the same replay again`;
+  throw new TidegateError("TG_REPLAY_REFUSED", message);
+}
+
+function withoutCount(receipt: string): string {
+  return receipt.replace(/ \d+$/, "");
 }
 
 function nextDelivery<D extends { readonly receipt: string; readonly receiveCount: number }>(
@@ -269,7 +319,8 @@ async function outcomeOf(
     }
   }
   for (const [key, input] of byKey) {
-    if (!ended.has(key) && settled.has(deliveryOf(input, 1).messageId)) superseded += 1; // N6
+    const name = withoutCount(receiptOf(input.key, 1));
+    if (!ended.has(key) && settled.has(name)) superseded += 1; // N6
   }
   const isDone = committed + superseded + failed >= total;
   const how = isDone ? (failed > 0 ? "failed" : "complete") : cancelled ? "cancelled" : "stopped";

@@ -39,6 +39,7 @@ import {
   startMetricsListener,
 } from "./metrics-listener.ts";
 import type { Environment } from "./open/environment.ts";
+import { openArchive } from "./open/open-archive.ts";
 import { openLedger } from "./open/open-ledger.ts";
 import { openSink } from "./open/open-sink.ts";
 import { parseStoreUrl } from "./open/store-url.ts";
@@ -130,7 +131,7 @@ export async function runPipeline(
     const findings = await checkQueues(pipeline, environment);
     const renewer = await openRenewer({ ledger, url: settings.ledger }, terms, telemetry);
     closers.push(() => renewer.close());
-    const ports = { ...systemPorts, ...environment, callLimit: systemCallLimit };
+    const ports = await openPorts(closers, prepared, environment, endpoint);
     const consumer = createConsumer(
       { ...ports, ledger, rows: createRowReader(systemPorts), sink, renewer, telemetry },
       { pipeline, runId, prefetch, ...consumerOptionsOf(settings, runId) },
@@ -174,6 +175,19 @@ interface RunState {
   draining: boolean;
   /** Why the run ends, if not as it should. */
   failure: string | null;
+}
+
+/** The environment, with the archive of messages, which is closed with the rest. */
+async function openPorts(
+  closers: (() => Promise<unknown>)[],
+  { pipeline, settings }: PreparedRun,
+  environment: Environment,
+  given: string | undefined,
+) {
+  const { endpoint = given, region } = settings;
+  const { archive, close } = await openArchive(pipeline, { endpoint, region });
+  closers.push(close);
+  return { ...systemPorts, ...environment, callLimit: systemCallLimit, archive };
 }
 
 /** G1, G3 */

@@ -48,8 +48,8 @@ export const SHADOW_BUGS: readonly PlantedBug[] = [
     name: "difference-without-removed-rows",
     mistake: "A difference does not look at rows that the replay no longer has.",
     file: "src/sinks/table/shadow-statements.ts",
-    find: "WHERE c._tg_writer IN (SELECT a.lid FROM applied AS a)),",
-    replace: "WHERE 1 = 0),",
+    find: "WHERE c._tg_writer IN (SELECT a.lid FROM applied AS a)",
+    replace: "WHERE 1 = 0",
     checker: "diff",
   },
 ];

@@ -16,6 +16,7 @@ import type { LogFields, LogLevel, Telemetry } from "../../ports/telemetry.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import type { RunSettings } from "../../run/config.ts";
 import { type AwsEnvironment, openAwsEnvironment } from "../../run/open/aws-environment.ts";
+import { type OpenedArchive, openArchive } from "../../run/open/open-archive.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
 import { openSink } from "../../run/open/open-sink.ts";
 import { parseStoreUrl } from "../../run/open/store-url.ts";
@@ -98,6 +99,7 @@ export function lambdaHandler(pipeline: Pipeline, settings: LambdaSettings): Lam
 interface Opened {
   readonly ledger: Ledger;
   readonly sink: Sink | null;
+  readonly archive: OpenedArchive;
   readonly telemetry: Telemetry;
 }
 
@@ -116,14 +118,15 @@ function createHost(pipeline: Pipeline, settings: LambdaSettings): LambdaHost {
     clock: systemPorts.clock,
     open: async () => void (await open()),
     async openSource(arn, functionName): Promise<LambdaSource> {
-      const { ledger, sink, telemetry } = await open();
+      const { ledger, sink, archive: kept, telemetry } = await open();
+      const { archive } = kept;
       const environment = await openEnvironment(arn, settings);
       environments.push(environment);
       const { queue, deadLetters, objects } = environment;
       const rows = createRowReader(systemPorts);
       const direct = { name: functionName, fifo: false };
       return {
-        ports: { ...systemPorts, ledger, sink, deadLetters, objects, rows, telemetry },
+        ports: { ...systemPorts, ledger, sink, archive, deadLetters, objects, rows, telemetry },
         queue: arn === null ? direct : queue,
         settling: arn === null ? null : queue,
         owner: `lambda:${functionName}:${runId.slice(0, 8)}`,
@@ -134,6 +137,7 @@ function createHost(pipeline: Pipeline, settings: LambdaSettings): LambdaHost {
       for (const environment of environments.splice(0)) await environment.close();
       const all = await opened?.catch(() => null);
       opened = null;
+      await all?.archive.close();
       await all?.sink?.close();
       await all?.ledger.close();
     },
@@ -152,7 +156,8 @@ async function openAll(
   const ledger = await openLedger(url, systemPorts, { retentionMs, acceptClock });
   try {
     const sink = await openSink(pipeline, ledger, parseStoreUrl(url, "ledger"));
-    return { ledger, sink, telemetry };
+    const archive = await openArchive(pipeline, settings);
+    return { ledger, sink, archive, telemetry };
   } catch (error) {
     await ledger.close();
     throw error;

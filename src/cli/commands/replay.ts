@@ -240,10 +240,11 @@ export const replayPromote = command({
   flags: ofRun,
   run: ({ argument: run = "", flags, out }) =>
     onRun(run, flags, async (replays) => {
-      const { appliedObjects, keptObjects } = await replays.promote(run);
-      if (flags.json) out.line(JSON.stringify({ run, appliedObjects, keptObjects }));
+      const { appliedObjects, keptObjects, messages } = await replays.promote(run);
+      if (flags.json) out.line(JSON.stringify({ run, appliedObjects, keptObjects, messages }));
       else {
-        out.line(`promoted ${run}: ${appliedObjects} objects replaced, ${keptObjects} kept`);
+        const objects = `${appliedObjects} objects replaced, ${keptObjects} kept`;
+        out.line(`promoted ${run}: ${messages > 0 ? `${messages} messages applied` : objects}`);
       }
     }),
 });

@@ -6,6 +6,7 @@ import type { CallLimit } from "../../ports/call-limit.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Ledger } from "../../ports/ledger.ts";
+import type { MessageArchive } from "../../ports/message-archive.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import type { QueueSender } from "../../ports/queue.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
@@ -53,6 +54,8 @@ export interface ConsumerPorts {
   readonly objects: ObjectSource | null;
   readonly rows: RowReader | null;
   readonly sink: Sink | null;
+  /** Keeps messages for replays; null or absent: they are not kept. */
+  readonly archive?: MessageArchive | null;
   readonly renewer: LeaseRenewer;
   readonly telemetry: Telemetry;
   /** Called with the event time of every committed record. */

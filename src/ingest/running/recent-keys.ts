@@ -1,6 +1,8 @@
-// Recent keys: a bounded set of record keys that forgets the oldest.
-//   G1. Two generations: when the newer one is full, the older one is dropped. A key stays for at
-//       least half of the bound, and every call takes constant time.
+// Recent keys: a bounded set of record keys that forgets old ones. It is a hint, not a proof.
+//   G1. A key has one slot, by its hash, and a newer key of the same slot replaces it. Numbers in
+//       one typed array, because a Set of texts that always changes is work for the garbage
+//       collector.
+//   G2. A slot has 52 bits of hash, so two keys that look alike are rare, but possible.
 
 import type { RecordKey } from "../../ports/record.ts";
 
@@ -9,16 +11,33 @@ export interface RecentKeys {
   has(key: RecordKey): boolean;
 }
 
+const LOW_BITS = 0x100000;
+
+/** The lower half chooses the slot; both together identify the key (G2). */
+function hashOf(key: string): number {
+  let a = 0x811c9dc5;
+  let b = 0x9e3779b9;
+  for (let at = 0; at < key.length; at += 1) {
+    const unit = key.charCodeAt(at);
+    a = Math.imul(a ^ unit, 0x01000193);
+    b = Math.imul(b ^ unit, 0x85ebca6b);
+    b ^= b >>> 15;
+  }
+  return (b >>> 0) * LOW_BITS + ((a ^ (a >>> 12)) & (LOW_BITS - 1)) + 1;
+}
+
+/** `keysMax`: a power of two, at most 2^20. */
 export function createRecentKeys(keysMax: number): RecentKeys {
-  let newer = new Set<RecordKey>();
-  let older = new Set<RecordKey>();
+  const slots = new Float64Array(keysMax);
+  const slotOf = (hash: number) => hash & (keysMax - 1);
   return {
     add(key) {
-      newer.add(key);
-      if (newer.size < keysMax / 2) return;
-      older = newer; // G1
-      newer = new Set();
+      const hash = hashOf(key);
+      slots[slotOf(hash)] = hash; // G1
     },
-    has: (key) => newer.has(key) || older.has(key),
+    has(key) {
+      const hash = hashOf(key);
+      return slots[slotOf(hash)] === hash;
+    },
   };
 }

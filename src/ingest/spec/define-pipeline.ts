@@ -11,6 +11,7 @@ import { type DurationMs, durationMs, hours, minutes, seconds } from "../../core
 import { checkScope } from "../../ledger/batches.ts";
 import type { SinkFunction } from "../../ports/sink.ts";
 import type { RetrySettings } from "../policy/retry.ts";
+import { type ArchiveSettings, archiveOf, archiveProblems } from "./archive-fields.ts";
 import { csvProblems } from "./csv-options.ts";
 import type { EventFacts, LatePolicy } from "./event-facts.ts";
 import { timeProblems } from "./event-time-fields.ts";
@@ -120,6 +121,8 @@ export interface Pipeline extends FrozenValues {
   readonly mask: readonly string[];
   /** Null: everything is allowed. The answer is checked where it is used. */
   readonly govern: ((event: EventFacts, row?: unknown) => unknown) | null;
+  /** Null: bodies of messages are not kept. */
+  readonly archive: ArchiveSettings | null;
   readonly onMissing: "dead-letter" | "drop" | "retry";
   readonly onRemoved: OnRemoved;
   readonly onBadRow: "fail" | "quarantine";
@@ -212,6 +215,7 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     sink: sink as Pipeline["sink"],
     mask: spec.mask ?? [],
     govern: (spec.govern ?? null) as Pipeline["govern"],
+    archive: archiveOf(spec.name, spec.archive),
     onMissing: spec.onMissing ?? "dead-letter",
     onRemoved: spec.onRemoved ?? "ignore",
     onBadRow: spec.onBadRow ?? "fail",
@@ -300,6 +304,7 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
     ...sinkProblems(spec.sink),
     ...removalProblems(spec),
     ...badRowProblems(spec),
+    ...archiveProblems(spec),
   ];
   return [...problems, ...more];
 }

@@ -19,6 +19,7 @@ import type {
 import type { SinkFunction } from "../../ports/sink.ts";
 import type { LogLevel } from "../../ports/telemetry.ts";
 import type { ErrorClassifier, ErrorVerdict } from "../policy/error-class.ts";
+import type { ArchiveSpec } from "./archive-fields.ts";
 import type { EventTimeValue, FactsOf, LatePolicy } from "./event-facts.ts";
 import type { ModelVersions } from "./frozen-values.ts";
 import type { GovernAnswer, GovernedRow } from "./govern.ts";
@@ -266,6 +267,11 @@ export interface PipelineSpec<
     event: FactsOf<S>,
     row?: GovernedRow<S, F>,
   ) => GovernAnswer | Promise<GovernAnswer>;
+  /**
+   * Keeps the body of every processed message in a bucket, so that `tidegate replay` can run it
+   * again. Default: messages are not kept, and cannot be replayed.
+   */
+  readonly archive?: ArchiveSpec;
   /** For events whose object was deleted or replaced. Default: "dead-letter". */
   readonly onMissing?: "dead-letter" | "drop" | "retry";
   /**

@@ -29,6 +29,7 @@ const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
   sink: true,
   mask: true,
   govern: true,
+  archive: true,
   onMissing: true,
   onRemoved: true,
   onBadRow: true,

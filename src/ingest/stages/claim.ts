@@ -13,7 +13,7 @@
 //       about any other. A commit can still follow the read: two processes that hold duplicates on
 //       receipts at the same time may both run, and one of them commits.
 //   C7. Keys that this process recently ran or claimed skip the read: the claim decides about them.
-//       The set is a hint, and a wrong hint costs one write.
+//       The set is a hint, and a wrong hint costs one write. It exists only if keys are read.
 //   C8. A handler runs in the lane and at the event time that the ledger recorded first, not with
 //       those of this attempt.
 //   C9. A record that is too late, and is held or sent elsewhere, is claimed: parking it needs a
@@ -77,8 +77,8 @@ export interface ClaimStage {
 const BUSY_MS: DurationMs = seconds(5);
 /** Records per ledger call; fewer than the limit, to keep round trips short. */
 const KEYS_PER_CALL_MAX = Math.min(100, LEDGER_BATCH_MAX);
-/** About 5 MB of keys (C7). */
-const RECENT_KEYS_MAX = 32_768;
+/** Half a megabyte (C7). */
+const RECENT_KEYS_MAX = 65_536;
 
 interface ClaimPorts {
   readonly clock: Clock;
@@ -107,7 +107,7 @@ export function createClaimStage(ports: ClaimPorts, options: ClaimOptions): Clai
   });
   /** Records in flight here without a claim in the ledger. */
   const onReceipt = new Set<RecordKey>();
-  const recent = createRecentKeys(RECENT_KEYS_MAX);
+  const recent = receiptIsEnough ? createRecentKeys(RECENT_KEYS_MAX) : null;
   const claimInLedger = createLedgerClaims(ports, options);
   const stopRenewal: ClaimStage["stopRenewal"] = ({ key }, { fence }, { delivery }) => {
     if (fence !== null) renewer.detach(delivery.receipt, { key, fence });
@@ -122,7 +122,7 @@ export function createClaimStage(ports: ClaimPorts, options: ClaimOptions): Clai
       const isListed = object?.listed === true; // C10
       const isFirst = isFresh(inFlight.delivery) && content.kind !== "unusable" && !isListed;
       try {
-        if (receiptIsEnough && isFirst && !recent.has(key)) {
+        if (recent !== null && isFirst && !recent.has(key)) {
           onReceipt.add(key); // Before the read, so that a duplicate does not read beside it (C5).
           if (!(await hasRecord(key))) {
             const input = inputOf(record, inFlight);
@@ -132,7 +132,7 @@ export function createClaimStage(ports: ClaimPorts, options: ClaimOptions): Clai
           }
           onReceipt.delete(key);
         }
-        recent.add(key); // C7
+        recent?.add(key); // C7
         return await claimInLedger(record, inFlight);
       } catch (error) {
         onReceipt.delete(key);
@@ -141,7 +141,7 @@ export function createClaimStage(ports: ClaimPorts, options: ClaimOptions): Clai
     },
     end(record, claim, inFlight) {
       if (claim.fence === null) onReceipt.delete(record.key);
-      recent.add(record.key); // C7
+      recent?.add(record.key); // C7
       stopRenewal(record, claim, inFlight);
     },
   };

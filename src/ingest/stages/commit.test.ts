@@ -40,7 +40,14 @@ async function commit(
   claim: Claim,
   effects: readonly Effect[] = [],
 ): Promise<CommitOutcome> {
-  const work = { effects, stage: null, digest: null, badRows: [], secrets: ["secret"] };
+  const work = {
+    effects,
+    stage: null,
+    digest: null,
+    badRows: [],
+    secrets: ["secret"],
+    masked: null,
+  };
   const prepared = await stage.prepare(record, claim, work, inFlight);
   return prepared.kind === "prepared" ? stage.commit(prepared, claim, inFlight) : prepared;
 }
@@ -163,7 +170,14 @@ test("an idempotent sink applies the effects in prepare, under the fence, before
   const sink = sinkThat(async (effects, { fence }) => {
     applied.push({ effects, fence, state: await stateOf(world, delivered) });
   });
-  const work = { effects: [custom(1)], stage: null, digest: null, badRows: [], secrets: [] };
+  const work = {
+    effects: [custom(1)],
+    stage: null,
+    digest: null,
+    badRows: [],
+    secrets: [],
+    masked: null,
+  };
   const { record, inFlight } = delivered;
   const prepared = await commitStage(world, sink).prepare(record, claim, work, inFlight);
   expect(prepared.kind).toBe("prepared");

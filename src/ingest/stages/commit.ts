@@ -16,6 +16,8 @@
 //       neither (Q2 of quarantine.ts).
 //   M8. A state from a listing has no sequencer. Sinks get the one that the ledger will store. A
 //       state that the bucket no longer has as its current one is committed without effects.
+//   M9. A message is archived before the commit, whose summary refers to it, and before an
+//       idempotent sink writes. So a committed record of an archiving pipeline has its message.
 
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
@@ -35,9 +37,11 @@ import type {
   DirectResult,
   Ledger,
 } from "../../ports/ledger.ts";
+import type { MessageArchive } from "../../ports/message-archive.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Effect, EffectOrigin, Sink, Stage } from "../../ports/sink.ts";
 import type { Turn } from "../../ports/turn.ts";
+import { archivedForm, type MaskedMessage } from "../archive/archived-form.ts";
 import type { BadRow, QuarantineRef } from "../quarantine/quarantine.ts";
 import { removeQuarantine, storeQuarantine } from "../quarantine/store-quarantine.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
@@ -82,6 +86,8 @@ export interface Work {
   readonly badRows: readonly BadRow[];
   /** Masked values that an error of the sink may quote. */
   readonly secrets: readonly string[];
+  /** The message as the handler got it, if `govern` had it masked; else null. */
+  readonly masked: MaskedMessage | null;
 }
 
 /** Neither call rejects. */
@@ -112,6 +118,8 @@ export interface CommitPorts {
   readonly turn: Turn;
   readonly deadlines: Deadlines;
   readonly masked: RecordMask;
+  /** Null or absent: messages are not archived. */
+  readonly archive?: MessageArchive | null;
 }
 
 export interface CommitOptions {
@@ -166,7 +174,9 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
   const { clock, sink, deadlines } = ports;
   const { pipeline } = options;
   const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
-  return async (record, claim, { effects, stage, digest, badRows, secrets }, inFlight) => {
+  const archive = createArchiving(ports.archive ?? null, inTime);
+  return async (record, claim, work, inFlight) => {
+    const { effects, stage, digest, badRows, secrets } = work;
     const isCurrent = claim.confirmed?.isCurrent !== false; // M8
     const origin = originOf(record, claim, pipeline);
     if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
@@ -174,6 +184,7 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
       checkStatements(sink, effects);
       const bad = { record, claim, rows: badRows, inFlight };
       const quarantine = await storeQuarantine(ports, options, bad); // M7
+      const archived = await archive(record, work, inFlight); // M9
       const fence = claim.fence ?? fenceOf(claim.startedAt);
       const apply = (signal: AbortSignal) =>
         stage?.mode === "idempotent"
@@ -183,7 +194,8 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
             : Promise.resolve();
       // An object without effects may have had some before, which the sink must remove.
       const any = effects.length > 0 || stage !== null || origin.object !== null;
-      if (sink?.mode === "idempotent" && any && isCurrent) {
+      const applies = sink?.mode === "idempotent" && (any || sink.appliesEmpty === true);
+      if (applies && isCurrent) {
         await inTime(inFlight, apply);
         if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
       }
@@ -191,7 +203,8 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
       const counts = new Map([...(stage?.counts ?? []), ...countsOf(effects)]);
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
-      const summary = describe(counts, { tookMs, ...(quarantined && { quarantined }) }); // M7
+      const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
+      const summary = describe(counts, { tookMs, ...facts }); // M7, M9
       const hash = digest ?? digestOfEffects(effects);
       const write = writeOf(record, claim, { digest: hash, summary, writes });
       return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
@@ -282,6 +295,23 @@ function writeOf(
   };
 }
 
+/** Archives the message of a record; returns where it is, or null if it is not archived (M9). */
+function createArchiving(
+  archive: MessageArchive | null,
+  inTime: ReturnType<typeof createTimeLimit>,
+) {
+  return async (record: WorkRecord, { masked }: Work, inFlight: InFlightDelivery) => {
+    if (archive === null) return null;
+    const message = archivedForm(record, inFlight.delivery, masked);
+    if (message === null) return null;
+    const stored = { uri: "" };
+    await inTime(inFlight, async (signal) => {
+      stored.uri = await archive.keep(record.key, message, signal);
+    });
+    return stored.uri;
+  };
+}
+
 /** Runs a sink until the lease is lost or its timeout passes (M5). */
 function createTimeLimit(deadlines: Deadlines, timeoutMs: number) {
   const message = `the sink took longer than ${timeoutMs} ms`;
@@ -330,14 +360,14 @@ function originOf(
 interface CommitFacts {
   readonly tookMs: number;
   readonly quarantined?: { readonly set: string; readonly rows: number };
+  /** Where the message is (M9). */
+  readonly archived?: string;
 }
 
 /** A short summary of a record's effects for `tidegate why` (M6). */
 function describe(counts: ReadonlyMap<string, number>, facts: CommitFacts): string {
-  const { tookMs, quarantined } = facts;
-  const more = quarantined === undefined ? {} : { quarantined };
   const summarise = (all: ReadonlyMap<string, number>) =>
-    canonicalJson({ effects: Object.fromEntries(all), tookMs, ...more });
+    canonicalJson({ effects: Object.fromEntries(all), ...facts });
   const byTable = summarise(counts);
   if (byTable.length <= EFFECTS_CHARS_MAX) return byTable;
   const kinds = new Map<string, number>();

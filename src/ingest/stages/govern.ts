@@ -15,6 +15,7 @@ import { readClaimCheck } from "../../core/events/claim-check.ts";
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
 import type { NumberedRow } from "../../ports/rows.ts";
+import type { MaskedMessage } from "../archive/archived-form.ts";
 import { classify } from "../policy/error-class.ts";
 import { isOf } from "../policy/error-facts.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
@@ -42,6 +43,8 @@ export interface Governance {
   checkBytes(): void;
   /** Throws what ended the attempt, if anything did (G2). */
   check(): void;
+  /** The message as the handler got it, if values of it were masked; else null. */
+  masked(): MaskedMessage | null;
 }
 
 /** The governance of one attempt; null without a `govern` function. */
@@ -53,6 +56,7 @@ export function createGovernance(
   if (govern === null || facts === null) return null;
   let ended: { readonly error: unknown } | null = null;
   let masksAll = false;
+  let masked: MaskedMessage | null = null;
 
   /** Runs `judge`, and remembers what it throws (G2). */
   async function judged<T>(judge: () => Promise<T>): Promise<T> {
@@ -64,28 +68,24 @@ export function createGovernance(
     }
   }
 
-  async function isMasked(event: EventFacts, about: string, row?: JsonObject): Promise<boolean> {
-    const answer: unknown = await (row === undefined ? govern?.(event) : govern?.(event, row));
-    if (answer === "refuse") throw new Refused(`govern refused ${about}`);
-    if (answer === "allow") return false;
-    if (answer !== "mask") {
-      throw ungoverned(
-        `govern returned a value of type ${typeof answer} for ${about}; return "allow", "mask" or "refuse"`,
-      );
-    }
-    if (paths.length > 0) return true;
-    throw ungoverned('govern returned "mask", but the pipeline has no mask; add mask: [...]'); // G3
-  }
+  const isMasked = (event: EventFacts, about: string, row?: JsonObject) =>
+    asksForMask({ govern, mask: paths }, event, about, row);
 
   return {
     envelope: (envelope) =>
       judged(async () => {
         const event = { ...facts, envelope } as EventFacts;
         if (!(await isMasked(event, "the message"))) return envelope;
-        return mask.value(envelope as unknown as JsonValue) as unknown as MessageEnvelope;
+        const hidden = mask.value(envelope as unknown as JsonValue);
+        masked = { kind: "message", envelope: hidden as unknown as MessageEnvelope };
+        return masked.envelope;
       }),
     own: (input) =>
-      judged(async () => ((await isMasked(input, "the message")) ? maskedOwn(mask, input) : input)),
+      judged(async () => {
+        if (!(await isMasked(input, "the message"))) return input;
+        masked = { kind: "own", input: maskedOwn(mask, input) };
+        return masked.input;
+      }),
     object: (event) =>
       judged(async () => {
         masksAll = await isMasked(facts, "the object"); // G5
@@ -103,7 +103,27 @@ export function createGovernance(
     check() {
       if (ended !== null) throw ended.error;
     },
+    masked: () => masked,
   };
+}
+
+/** Asks `govern`; whether its answer is "mask". Throws if it refuses. */
+async function asksForMask(
+  { govern, mask }: Pick<Pipeline, "govern" | "mask">,
+  event: EventFacts,
+  about: string,
+  row?: JsonObject,
+): Promise<boolean> {
+  const answer: unknown = await (row === undefined ? govern?.(event) : govern?.(event, row));
+  if (answer === "refuse") throw new Refused(`govern refused ${about}`);
+  if (answer === "allow") return false;
+  if (answer !== "mask") {
+    throw ungoverned(
+      `govern returned a value of type ${typeof answer} for ${about}; return "allow", "mask" or "refuse"`,
+    );
+  }
+  if (mask.length > 0) return true;
+  throw ungoverned('govern returned "mask", but the pipeline has no mask; add mask: [...]'); // G3
 }
 
 /** A refusal with a text of this file, which quotes nothing (G4). */

@@ -23,6 +23,7 @@ import type { LaneDecision } from "../../ports/record.ts";
 import type { NumberedRow } from "../../ports/rows.ts";
 import type { Effect, SinkRow, Stage } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
+import type { MaskedMessage } from "../archive/archived-form.ts";
 import { isOf } from "../policy/error-facts.ts";
 import { type BadRow, BadRows, type QuarantineRef } from "../quarantine/quarantine.ts";
 import { type InFlightDelivery, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
@@ -62,6 +63,8 @@ export type Handled =
       readonly badRows: readonly BadRow[];
       /** Masked values that an error of the sink may quote. */
       readonly secrets: readonly string[];
+      /** The message as the handler got it, if `govern` had it masked; else null. */
+      readonly masked: MaskedMessage | null;
     }
   /** The object is missing, and the pipeline drops missing objects. */
   | { readonly kind: "dropped"; readonly reason: string }
@@ -108,10 +111,9 @@ export interface HandlePorts extends EventReaderPorts {
 
 export function createHandleStage(
   ports: HandlePorts,
-  options: { readonly pipeline: Pipeline; readonly runId: string },
+  { pipeline, runId }: { readonly pipeline: Pipeline; readonly runId: string },
 ): HandleStage {
   const { telemetry, deadlines, mask, masked, readQuarantine } = ports;
-  const { pipeline, runId } = options;
   const quarantines = pipeline.onBadRow === "quarantine";
 
   return {
@@ -153,7 +155,8 @@ export function createHandleStage(
           collected = await buffer.finish();
         });
         const all = { ...collected, effects: attempt.close(collected.effects) };
-        return { kind: "handled", ...all, badRows: badRows.rows, secrets: [...secretsRead] };
+        const rest = { badRows: badRows.rows, secrets: [...secretsRead] };
+        return { kind: "handled", ...all, ...rest, masked: maskedIn(record, governance) };
       } catch (error) {
         attempt.close([]);
         void buffer.discard();
@@ -165,6 +168,11 @@ export function createHandleStage(
     },
     govern: (record, inFlight) => governMessage(ports, pipeline, record, inFlight),
   };
+}
+
+/** The message as the handler got it; null if nothing of it was masked. */
+function maskedIn(record: WorkRecord, governance: Governance | null): MaskedMessage | null {
+  return carriesPayload(record) ? (governance?.masked() ?? null) : null;
 }
 
 function createBuffer(

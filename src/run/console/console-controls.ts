@@ -53,7 +53,10 @@ export function createConsoleControls(parts: ControlParts): ConsoleControls {
       const now = clock.now();
       return retryView(await retryRecord(history, now, () => parts.embeddedQueues()), key, now);
     },
-    promote: (scope, run) => replaysOf(parts, scope).promote(run),
+    async promote(scope, run) {
+      const { appliedObjects, keptObjects } = await replaysOf(parts, scope).promote(run);
+      return { appliedObjects, keptObjects };
+    },
     dropReplay: (scope, run) => replaysOf(parts, scope).drop(run),
   };
 }

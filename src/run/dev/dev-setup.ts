@@ -67,7 +67,10 @@ export function devSetup(pipeline: Pipeline): CloudSetup {
     const attributes = { MessageRetentionPeriod: inSeconds(DEAD_LETTER_RETENTION_MS) };
     queues.push({ name: lateQueue, attributes });
   }
-  if (bucket === null || topic === null) return { queues };
+  if (bucket === null || topic === null) {
+    const { archive } = pipeline;
+    return archive === null ? { queues } : { queues, buckets: [{ name: archive.bucket }] };
+  }
   const { prefix } = pipeline.source;
   return {
     queues,

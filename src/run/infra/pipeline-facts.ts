@@ -15,6 +15,7 @@ export function pipelineFacts(pipeline: Pipeline): PipelineFacts {
     contents: source.contents,
     queue: source.queue,
     lateQueue: typeof late === "object" ? late.queue : null,
+    archive: pipeline.archive,
     visibilityMs,
     // A halted group is received again and again, and its first message must stay in the queue.
     maxReceiveCount: {

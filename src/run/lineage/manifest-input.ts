@@ -4,6 +4,7 @@ import { isHeldFailure } from "../../ingest/late/held-note.ts";
 import { objectUri } from "../../lineage/names.ts";
 import { type ManifestInput, manifestInstant } from "../../lineage/run-manifest.ts";
 import type { ListedRecord } from "../../ports/ledger.ts";
+import { archivedIn } from "../../replay/replay-input.ts";
 
 /** The order of a manifest's inputs (R2 of run-manifest.ts). */
 export function byEventTime(a: ManifestInput, b: ManifestInput): number {
@@ -13,10 +14,11 @@ export function byEventTime(a: ManifestInput, b: ManifestInput): number {
 
 export function manifestInputOf({ key, record, input }: ListedRecord): ManifestInput {
   const { object, source } = input;
+  const archived = record.kind === "committed" ? archivedIn(record.effects) : null;
   return {
     key,
     kind: input.kind,
-    uri: object === null ? source : objectUri({ ...object, versionId: null }),
+    uri: object === null ? (archived ?? source) : objectUri({ ...object, versionId: null }),
     versionId: object?.versionId ?? null,
     etag: object?.etag ?? null,
     size: object?.size ?? null,

@@ -16,7 +16,7 @@ import type { Ledger, ListedRecord } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Promotion, Shadow, TableContent, TableDifference } from "../../ports/shadow.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
-import { checkVersions } from "../../replay/check-versions.ts";
+import { type CheckedVersions, checkVersions } from "../../replay/check-versions.ts";
 import { OpenedObjects } from "../../replay/opened-objects.ts";
 import {
   planReplay,
@@ -25,6 +25,7 @@ import {
   type RunDigests,
 } from "../../replay/plan-replay.ts";
 import { HOLDER_MS_MAX, readHolder, writeHolder } from "../../replay/replay-holder.ts";
+import type { ReplayInput } from "../../replay/replay-input.ts";
 import {
   cancelReplay,
   findReplay,
@@ -85,8 +86,8 @@ export class LedgerReplays implements Replays {
     const plan = await planReplay(this.#ports, this.#pipeline, request, this.digests());
     const entry = await findReplay(this.#ledger, this.#scope, plan.run);
     const existing = entry === null ? null : await this.#status(entry);
-    const { gone, superseded } = await this.#checked(plan.inputs, signal);
-    return { ...plan, existing, gone, superseded };
+    const { present, gone, superseded } = await this.#checked(plan, signal);
+    return { ...plan, existing, present, gone, superseded };
   }
 
   async start(request: ReplayRequest, options: StartReplay = {}): Promise<ReplayStatus> {
@@ -96,20 +97,18 @@ export class LedgerReplays implements Replays {
   }
 
   async startPlan(plan: ReplayPlan, options: StartReplay = {}): Promise<ReplayStatus> {
-    const checked = await this.#checked(plan.inputs, options.signal);
+    const checked = await this.#checked(plan, options.signal);
     return await this.#startChecked(plan, checked, options);
   }
 
   async #startChecked(
     plan: ReplayPlan,
-    { gone, superseded }: Pick<CheckedPlan, "gone" | "superseded">,
+    { present: inputs, gone, superseded }: CheckedVersions,
     options: StartReplay,
   ): Promise<ReplayStatus> {
     await this.#refuseRunning();
     if (gone.length > 0 && options.skipGone !== true) refuseReplay(goneText(gone)); // O2
     const missing = [...gone, ...superseded];
-    const absent = new Set(missing.map(({ key }) => key));
-    const inputs = plan.inputs.filter(({ key }) => !absent.has(key));
     if (inputs.length === 0) refuseReplay("every version is gone; nothing to replay");
     const file = this.#options.file === undefined ? null : resolve(this.#options.file);
     const entry = await registerReplay(
@@ -126,10 +125,18 @@ export class LedgerReplays implements Replays {
     yield* recordsOfReplay(this.#ledger, { ...this.#scope, generation });
   }
 
-  async #checked(inputs: ReplayPlan["inputs"], signal = new AbortController().signal) {
+  async #checked(
+    { inputs, generation }: ReplayPlan,
+    signal = new AbortController().signal,
+  ): Promise<CheckedVersions> {
     const objects = await this.#objects();
     const looking = { open: objects.look.bind(objects) };
-    return await checkVersions(looking, inputs, signal);
+    return await checkVersions(looking, { ...this.#pipeline, generation }, inputs, signal);
+  }
+
+  async inputs(run: string): Promise<readonly ReplayInput[]> {
+    const entry = await requireReplay(this.#ledger, this.#scope, run);
+    return await frozenInputs(this.#ledger, this.#scope, entry);
   }
 
   async resume(run: string, options: StartReplay = {}): Promise<ReplayStatus> {

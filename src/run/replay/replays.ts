@@ -5,8 +5,9 @@ import type { ListedRecord } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
 import type { Promotion, TableContent, TableDifference } from "../../ports/shadow.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
-import type { GoneVersion } from "../../replay/check-versions.ts";
+import type { CheckedVersions } from "../../replay/check-versions.ts";
 import type { ReplayPlan, ReplayRequest, RunDigests } from "../../replay/plan-replay.ts";
+import type { ReplayInput } from "../../replay/replay-input.ts";
 import type { ReplayEntry } from "../../replay/replay-registry.ts";
 import type { ReplayOutcome, ReplayProgress } from "../../replay/run-replay.ts";
 
@@ -51,11 +52,9 @@ export interface ReplayStatus {
   readonly uses: readonly NondeterministicUse[];
 }
 
-export interface CheckedPlan extends ReplayPlan {
+export interface CheckedPlan extends ReplayPlan, CheckedVersions {
   /** The run of the same request, if there is one. */
   readonly existing: ReplayStatus | null;
-  readonly gone: readonly GoneVersion[];
-  readonly superseded: readonly GoneVersion[];
 }
 
 export interface Replays extends AsyncDisposable {
@@ -67,6 +66,8 @@ export interface Replays extends AsyncDisposable {
   startPlan(plan: ReplayPlan, options?: StartReplay): Promise<ReplayStatus>;
   /** The records of a run, as they ended in its generation. */
   records(run: string): AsyncIterable<ListedRecord>;
+  /** The inputs of a run, as they were frozen. */
+  inputs(run: string): Promise<readonly ReplayInput[]>;
   /** Continues a run that was stopped or cancelled, or whose process died. */
   resume(run: string, options?: StartReplay): Promise<ReplayStatus>;
   /** Of the code and the settings that a replay would have now. */

@@ -6,9 +6,8 @@
 //       mean the same outputs (R4 of run-manifest.ts).
 //   D4. The seed, the parameters and the models are those of the manifest, whatever the file has
 //       now. A manifest has only digests of lookups, so another lookup is reported.
-//   D5. What cannot be run again is counted, never passed over: messages, whose bodies the ledger
-//       does not store, and versions that are gone because a later event of the manifest replaced
-//       them.
+//   D5. What cannot be run again is counted, never passed over: messages that were not
+//       archived, and versions that are gone because a later event of the manifest replaced them.
 
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import { parseInstant } from "../../core/encoding/rfc3339.ts";
@@ -107,7 +106,8 @@ export async function reproduceManifest(
   });
   refuseNothing(committed.length, inputs.length);
   const digests = replays.digests();
-  const plan = planOf(inputs.map(({ input }) => input).sort(compareInputs), digests);
+  const all = inputs.map(({ input }) => input).sort(compareInputs);
+  const plan = planOf(all, digests, manifest.run.generation);
   const status = await replays.startPlan(plan, options);
   const { run, generation } = status.entry;
   try {
@@ -119,8 +119,13 @@ export async function reproduceManifest(
       results.set(key, record.kind === "committed" ? record.digest : null);
     }
     const scope = { pipeline: pipeline.name, generation };
+    const identities = new Map(
+      (await replays.inputs(run)).map(({ key, identity }) => [key, identity] as const),
+    );
     const compared = inputs.map(({ expected, input }) => {
-      return { expected, actual: results.get(recordKey(scope, input.identity)) };
+      const identity = identities.get(input.key);
+      const actual = identity === undefined ? undefined : results.get(recordKey(scope, identity));
+      return { expected, actual };
     });
     const ran = compared.filter(({ actual }) => actual !== undefined);
     const differing = ran.filter(({ expected, actual }) => actual !== expected.result);
@@ -144,7 +149,11 @@ export async function reproduceManifest(
 }
 
 /** A run of its own: a second reproduction does not meet the records of the first. */
-function planOf(inputs: readonly ReplayInput[], digests: RunDigests): ReplayPlan {
+function planOf(
+  inputs: readonly ReplayInput[],
+  digests: RunDigests,
+  generation: number,
+): ReplayPlan {
   const [first, last] = [inputs[0], inputs.at(-1)];
   if (first === undefined || last === undefined) {
     return refuseReplay("the manifest has no records to run");
@@ -154,6 +163,7 @@ function planOf(inputs: readonly ReplayInput[], digests: RunDigests): ReplayPlan
     run: systemPorts.random.uuid(),
     request: { ...window, bucket: null, prefix: null, into: "shadow" },
     digests,
+    generation,
     inputs,
     inputsDigest: digestOfInputs(inputs),
     cut: { committedAt: last.eventTime, key: last.key },
@@ -163,7 +173,9 @@ function planOf(inputs: readonly ReplayInput[], digests: RunDigests): ReplayPlan
 
 function refuseNothing(committed: number, inputs: number): void {
   if (committed === 0 || inputs > 0) return;
-  refuseReplay("no record of the manifest can be run again: only events of objects are rebuilt");
+  refuseReplay(
+    "no record of the manifest can be run again: only events of objects and archived messages are",
+  );
 }
 
 function differingDigests(
@@ -210,6 +222,7 @@ function inputOf(
     { ...pipeline, generation: run.generation },
     {
       key: key as RecordKey,
+      archived: uri,
       kind: input.kind as "object",
       eventId,
       object: { bucket, key: decodeUri(name), versionId, etag, size, sequencer },

@@ -12,9 +12,12 @@ export function configDigest(...parts: readonly object[]): string {
   return sha256Hex(JSON.stringify(parts.map(dataOf)));
 }
 
-/** The digest of a pipeline's fields, without the concurrency, which changes no result. */
-export function pipelineDigest(pipeline: { readonly concurrency: unknown }): string {
-  const { concurrency: _, ...fields } = pipeline;
+/** The digest of a pipeline's fields, without those that change no result. */
+export function pipelineDigest(pipeline: {
+  readonly concurrency: unknown;
+  readonly archive?: unknown;
+}): string {
+  const { concurrency: _, archive: _archive, ...fields } = pipeline;
   return configDigest(fields);
 }
 

@@ -197,7 +197,12 @@ export class Replayer {
     try {
       const plan = await planReplay(ports, pipeline, request, this.#digests);
       const { signal } = new AbortController();
-      const { present, gone, superseded } = await checkVersions(objects, plan.inputs, signal);
+      const { present, gone, superseded } = await checkVersions(
+        objects,
+        pipeline,
+        plan.inputs,
+        signal,
+      );
       if (present.length === 0) return null;
       const missing = [...gone, ...superseded];
       const checked = { ...plan, inputs: present };

@@ -6,6 +6,8 @@
 //   W3. Applied objects replace their own rows only. Every key that they had or have is opened and
 //       elected again, by the order of ranks that live writes use (M4 of statements.ts).
 //   W4. A difference is the result of the same election, computed without writing.
+//   W5. All messages are one writer. The rows of a message apply unless a message of a higher rank
+//       wrote the key. Rows that a replayed message wrote and no longer writes are removed.
 
 import type { Dialect } from "./dialect.ts";
 import { literal, WRITERS_TABLE } from "./names.ts";
@@ -13,6 +15,7 @@ import type { TableShape } from "./shape.ts";
 import {
   aliasedNames,
   listColumns,
+  MESSAGES,
   moveOwnersTemplate,
   OWNER,
   othersConflict,
@@ -27,6 +30,9 @@ import {
 export const APPLIED_TABLE = "tidegate_sink_applied";
 /** The shadows of a database. */
 export const SHADOWS_TABLE = "tidegate_sink_shadows";
+
+/** The ranks of the messages that a shadow has replayed (W5). */
+export const REPLAYED_TABLE = "tidegate_sink_replayed";
 
 /** A table and its shadow, which have the same columns. */
 export interface ShadowPair {
@@ -74,15 +80,17 @@ export function promoteStatements(pair: ShadowPair): string[] {
   const { dialect, live, shadow, id, onReplaced } = pair;
   const [owners, others] = sideTables(live);
   const keys = live.keyColumns;
-  const own = `(SELECT p.sid, p.lid FROM ${APPLIED_TABLE} AS p WHERE p.shadow = ${literal(id)})`;
+  const own = `(SELECT p.sid, p.lid FROM ${APPLIED_TABLE} AS p WHERE p.shadow = ${literal(id)}
+    UNION ALL SELECT ${MESSAGES}, ${MESSAGES})`;
   const lids = `(SELECT p.lid FROM ${APPLIED_TABLE} AS p WHERE p.shadow = ${literal(id)})`;
+  const replayed = isReplayed(pair);
   const rows = `(${replayedRows(pair, own)}) AS n`;
   const columns = ["sequencer", "event_time", "record_key", "fence", "added"];
   const greatest = dialect.name === "postgres" ? "greatest" : "max";
   const none = `${NO_WRITER}, 0, 0, 0, true, true`;
   const sweeps = [
-    `DELETE FROM ${others} WHERE _tg_writer IN ${lids}`,
-    `UPDATE ${owners} SET _tg_open = true WHERE _tg_writer IN ${lids}`,
+    `DELETE FROM ${others} AS o WHERE o._tg_writer IN ${lids} OR ${replayed("o")}`,
+    `UPDATE ${owners} AS c SET _tg_open = true WHERE c._tg_writer IN ${lids} OR ${replayed("c")}`,
   ];
   return [
     `INSERT INTO ${APPLIED_TABLE} (shadow, sid, lid)
@@ -103,15 +111,34 @@ export function promoteStatements(pair: ShadowPair): string[] {
       SELECT DISTINCT ${listColumns(keys, "n")}, ${none} FROM ${rows} WHERE true
       ON CONFLICT (${listColumns(keys)}) DO UPDATE SET _tg_open = true`,
     moveOwnersTemplate(dialect, live, movedOwners(pair, lids)), // W3
-    `${othersInsert(live)} SELECT * FROM ${rows} WHERE true ${othersConflict(live, "")}`,
+    `${othersInsert(live)} SELECT * FROM ${rows} WHERE true ${othersConflict(live, NEWER)}`,
     ...settleTemplates(dialect, live),
   ];
 }
 
 /** Owners that stay candidates: all but those whose rows are replaced. */
-function movedOwners({ onReplaced }: ShadowPair, lids: string): string {
+function movedOwners(pair: ShadowPair, lids: string): string {
   const owned = `c._tg_writer <> ${NO_WRITER}`;
-  return onReplaced === "delete" ? `${owned} AND c._tg_writer NOT IN ${lids}` : owned;
+  if (pair.onReplaced === "keep") return owned;
+  return `${owned} AND c._tg_writer NOT IN ${lids} AND NOT ${isReplayed(pair)("c")}`;
+}
+
+/** Whether a row of the side tables is of a message that was replayed (W5). */
+function isReplayed({ id }: ShadowPair) {
+  return (from: string) => `(${from}._tg_writer = ${MESSAGES} AND EXISTS (SELECT 1
+    FROM ${REPLAYED_TABLE} AS p WHERE p.shadow = ${literal(id)}
+    AND p.time = ${from}._tg_time AND p.tie = ${from}._tg_tie))`;
+}
+
+/** Of two messages the newer one stays; the replayed rows of an object replace its rows (W5). */
+const NEWER = `WHERE excluded._tg_writer <> ${MESSAGES}
+  OR (excluded._tg_time, excluded._tg_tie) >= (o._tg_time, o._tg_tie)`;
+
+/** Registers a message of the shadow, by its rank (W5). */
+export function replayedStatement({ name }: Dialect, id: string): string {
+  const [time, tie] = name === "postgres" ? ["$1", "$2"] : ["?1", "?2"];
+  return `INSERT INTO ${REPLAYED_TABLE} (shadow, time, tie)
+    VALUES (${literal(id)}, ${time}, ${tie}) ON CONFLICT DO NOTHING`;
 }
 
 /** W4: one row per key whose visible row changes, with `kind` and both rows. */
@@ -121,11 +148,19 @@ function differences(pair: ShadowPair): string {
   const { keyColumns: keys, valueColumns: values } = live;
   const [first] = keys.map(({ quoted }) => quoted);
   const shown = values.map(({ quoted }) => `${dialect.toAny(`t.${quoted}`)} AS ${quoted}`);
+  const isMessage = (from: string) => `${from}._tg_writer = ${MESSAGES}`;
+  const again = (from: string) => `EXISTS (SELECT 1 FROM replayed AS r
+    WHERE ${sameKeys("r", from, keys)} AND r._tg_writer = ${from}._tg_writer AND (NOT ${isMessage("r")}
+    OR (r._tg_time, r._tg_tie) >= (${from}._tg_time, ${from}._tg_tie)))`;
+  const ofMessage = isReplayed(pair); // W5
   const replaced =
     onReplaced === "delete"
-      ? (from: string) => `${from}._tg_writer NOT IN (SELECT a.lid FROM applied AS a)`
-      : (from: string) => `NOT EXISTS (SELECT 1 FROM replayed AS r
-          WHERE ${sameKeys("r", from, keys)} AND r._tg_writer = ${from}._tg_writer)`;
+      ? (
+          from: string,
+        ) => `NOT (CASE WHEN ${isMessage(from)} THEN ${ofMessage(from)} OR ${again(from)}
+          ELSE ${from}._tg_writer IN (SELECT a.lid FROM applied AS a) END)`
+      : (from: string) => `NOT ${again(from)}`;
+  const swept = onReplaced === "delete" ? `OR ${ofMessage("c")}` : "";
   const isIn = (from: string) => `JOIN touched AS k ON ${sameKeys("k", from, keys)}`;
   const differs = values.map(
     ({ quoted }) => `x.${quoted} IS DISTINCT FROM ${dialect.toAny(`t.${quoted}`)}`,
@@ -133,10 +168,13 @@ function differences(pair: ShadowPair): string {
   const isThere = `(x.${first} IS NOT NULL AND NOT x._tg_deleted)`;
   return `WITH applied AS (SELECT s.id AS sid, COALESCE(w.id, -1 - s.id) AS lid
       FROM ${writersOf(pair)} AND ${APPLIES}),
-    replayed AS (${replayedRows(pair, "applied")}),
+    replayed AS (${replayedRows(
+      pair,
+      `(SELECT sid, lid FROM applied UNION ALL SELECT ${MESSAGES}, ${MESSAGES})`,
+    )}),
     touched AS (SELECT ${listColumns(keys, "r")} FROM replayed AS r
       UNION SELECT ${listColumns(keys, "c")} FROM ${owners} AS c
-      WHERE c._tg_writer IN (SELECT a.lid FROM applied AS a)),
+      WHERE c._tg_writer IN (SELECT a.lid FROM applied AS a) ${swept}),
     candidates AS (SELECT ${[listColumns(keys, "c"), ...shown, aliasedNames(OWNER, "c")].join(", ")}
       FROM ${owners} AS c ${isIn("c")} LEFT JOIN ${live.target} AS t ON ${sameKeys("t", "c", keys)}
       WHERE (c._tg_deleted OR t.${first} IS NOT NULL) AND ${replaced("c")}
@@ -200,5 +238,8 @@ export function sharedRelations({ byteText, integer, clustered }: Dialect): stri
       run ${byteText} NOT NULL, tables ${byteText} NOT NULL, state ${byteText} NOT NULL)${clustered}`,
     `CREATE TABLE IF NOT EXISTS ${APPLIED_TABLE} (shadow ${byteText} NOT NULL,
       sid ${integer} NOT NULL, lid ${integer} NOT NULL, PRIMARY KEY (shadow, sid))${clustered}`,
+    `CREATE TABLE IF NOT EXISTS ${REPLAYED_TABLE} (shadow ${byteText} NOT NULL,
+      time ${integer} NOT NULL, tie ${integer} NOT NULL,
+      PRIMARY KEY (shadow, time, tie))${clustered}`,
   ];
 }

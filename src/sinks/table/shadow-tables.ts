@@ -7,6 +7,7 @@
 //   J3. PostgreSQL: a promotion locks the register of writers first. Events of objects wait until
 //       it ends, and then see their objects as promoted.
 //   J4. Statements of a handler name live tables, so a shadow rejects them.
+//   J5. A message is registered with its rows (W5 of shadow-statements.ts), also if it has none.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { SinkWrite } from "../../core/sink-write.ts";
@@ -18,10 +19,18 @@ import type {
   ShadowState,
   TableDifference,
 } from "../../ports/shadow.ts";
-import type { Effect, Sink, SinkStore, StagedRows, StageRequest } from "../../ports/sink.ts";
+import type {
+  Effect,
+  EffectOrigin,
+  Sink,
+  SinkStore,
+  StagedRows,
+  StageRequest,
+} from "../../ports/sink.ts";
 import type { DatabaseAddress, SinkDatabase } from "./database.ts";
 import { type Dialect, POSTGRES, SQLITE } from "./dialect.ts";
 import { literal, othersTable, ownersTable, quotedName, WRITERS_TABLE } from "./names.ts";
+import { rankTie } from "./rank-tie.ts";
 import { tableContent } from "./shadow-content.ts";
 import {
   APPLIED_TABLE,
@@ -29,6 +38,8 @@ import {
   differenceSamples,
   keptObjects,
   promoteStatements,
+  REPLAYED_TABLE,
+  replayedStatement,
   SHADOWS_TABLE,
   type ShadowPair,
   sharedRelations,
@@ -70,7 +81,10 @@ export function createTableShadow(
 
   return {
     tables,
-    sink: () => renamed(database.sinkOf(shadowSpec(spec, tables)), tables),
+    sink() {
+      const sink = database.sinkOf(shadowSpec(spec, tables));
+      return renamed(registering(sink, store, replayedStatement(dialect, name.id)), tables);
+    },
     async open() {
       await run(sharedRelations(dialect));
       await prepared();
@@ -242,7 +256,10 @@ async function promotionOf(store: SinkStore, pairs: readonly ShadowPair[], id: s
   const all = await count(
     `SELECT count(DISTINCT object) AS n FROM ${WRITERS_TABLE} WHERE table_name IN (${names})`,
   );
-  return { appliedObjects, keptObjects: all - appliedObjects };
+  const messages = await count(
+    `SELECT count(*) AS n FROM ${REPLAYED_TABLE} WHERE shadow = ${literal(id)}`,
+  );
+  return { appliedObjects, keptObjects: all - appliedObjects, messages };
 }
 
 function dropStatements(tables: readonly string[], id: string): string[] {
@@ -254,6 +271,7 @@ function dropStatements(tables: readonly string[], id: string): string[] {
     ),
     `DELETE FROM ${WRITERS_TABLE} WHERE table_name IN (${tables.map(literal).join(", ")})`,
     `DELETE FROM ${APPLIED_TABLE} WHERE shadow = ${literal(id)}`,
+    `DELETE FROM ${REPLAYED_TABLE} WHERE shadow = ${literal(id)}`,
     `DELETE FROM ${SHADOWS_TABLE} WHERE id = ${literal(id)}`,
   ];
 }
@@ -300,6 +318,44 @@ function shown(value: unknown): string | number | boolean | null {
   if (typeof value === "bigint" || typeof value === "object")
     return value === null ? null : `${value}`;
   return value as string | number | boolean;
+}
+
+/** J5 */
+function registering(sink: Sink, store: SinkStore, statement: string): Sink {
+  const writesOf = ({ object, eventTime, key }: EffectOrigin): SinkWrite[] =>
+    object === null ? [{ statement, params: [eventTime, rankTie(key)] }] : [];
+  if (sink.mode === "transactional") {
+    const { stage } = sink;
+    return {
+      ...sink,
+      plan: (effects, origin) => [...sink.plan(effects, origin), ...writesOf(origin)],
+      ...(stage && {
+        stage: (request, into) => {
+          const inner = stage(request, into);
+          return { ...inner, merge: (origin) => [...inner.merge(origin), ...writesOf(origin)] };
+        },
+      }),
+    };
+  }
+  const { stage } = sink;
+  return {
+    ...sink,
+    appliesEmpty: true,
+    async apply(effects, origin, signal) {
+      await store.run(writesOf(origin));
+      await sink.apply(effects, origin, signal);
+    },
+    ...(stage && {
+      stage: (request: StageRequest) => {
+        const inner = stage(request);
+        const apply: typeof inner.apply = async (origin, signal) => {
+          await store.run(writesOf(origin));
+          await inner.apply(origin, signal);
+        };
+        return { ...inner, apply };
+      },
+    }),
+  };
 }
 
 /** J1: the sink of a pipeline, with other tables. */

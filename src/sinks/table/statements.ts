@@ -39,7 +39,7 @@ export interface RowSource {
 }
 
 /** The number of the writer that all messages share. */
-const MESSAGES = "0";
+export const MESSAGES = "0";
 export const RANK = ["_tg_time", "_tg_tie", "_tg_fence"] as const;
 export const OWNER = ["_tg_writer", ...RANK, "_tg_deleted"] as const;
 

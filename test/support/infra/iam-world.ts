@@ -124,6 +124,7 @@ function setupOf(plan: InfraPlan): CloudSetup {
   const { bucket, topic, queue, deadLetterQueue, claimCheckBucket, maxReceiveCount } = plan;
   const claims = claimCheckBucket === null ? [] : [{ name: claimCheckBucket }];
   const results = plan.dispatch ? [{ name: RESULTS }] : [];
+  const archives = plan.archive === null ? [] : [{ name: plan.archive.bucket }];
   const late = plan.lateQueue === null ? [] : [{ name: plan.lateQueue }];
   const source = {
     name: bucket?.name ?? "",
@@ -148,6 +149,6 @@ function setupOf(plan: InfraPlan): CloudSetup {
     ],
     topics: topic === null ? [] : [{ name: topic }],
     subscriptions: topic === null ? [] : [{ topic, queue, raw: true }],
-    buckets: [...(bucket === null ? [] : [source]), ...claims, ...results],
+    buckets: [...(bucket === null ? [] : [source]), ...claims, ...results, ...archives],
   };
 }

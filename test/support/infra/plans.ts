@@ -33,7 +33,13 @@ export const INFRA_PLANS: Readonly<Record<string, InfraPlan>> = {
     { kms: true, compute: "ecs", backfill: true },
   ),
   "a dispatcher with a late queue and lists": plan(
-    { ...MESSAGES, name: "days", queue: "days", lateQueue: "days-late" },
+    {
+      ...MESSAGES,
+      name: "days",
+      queue: "days",
+      lateQueue: "days-late",
+      archive: { bucket: "acme-archive", prefix: "messages/days/" },
+    },
     { listing: true, dispatch: true },
   ),
   "a bucket to a queue, with PostgreSQL": plan({}, { via: "queue", ledger: "postgres" }),

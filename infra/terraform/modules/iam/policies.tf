@@ -14,6 +14,7 @@ locals {
     objects             = [for arn in compact([var.bucket_arn]) : "${arn}/${var.prefix}*"]
     claim_check_bucket  = compact([var.claim_check_bucket_arn])
     claim_checks        = [for arn in compact([var.claim_check_bucket_arn]) : "${arn}/*"]
+    archived_messages   = [for name in compact([var.archived_messages]) : "arn:${split(":", var.queue_arn)[1]}:s3:::${name}*"]
     ledger              = compact([var.ledger_table_arn])
     ledger_notes        = [for arn in compact([var.ledger_table_arn]) : "${arn}/index/notes"]
     ledger_lists        = var.ledger_list_index_arns
@@ -88,6 +89,12 @@ locals {
         Effect   = "Allow"
         Action   = ["s3:ListBucketVersions"]
         Resource = local.resources.listed_bucket
+      },
+      {
+        Sid      = "S3ArchivedMessages"
+        Effect   = "Allow"
+        Action   = ["s3:PutObject"]
+        Resource = local.resources.archived_messages
       },
       {
         Sid    = "DynamodbLedger"

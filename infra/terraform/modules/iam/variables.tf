@@ -19,6 +19,12 @@ variable "late_queue_name" {
   default     = null
 }
 
+variable "archived_messages" {
+  description = "Bucket and prefix of archived messages, as bucket/prefix; null if there are none."
+  type        = string
+  default     = null
+}
+
 variable "topic_arn" {
   description = "ARN of the topic; null if there is none."
   type        = string

@@ -33,19 +33,6 @@ const PREFETCH_MIN = 8;
 const NO_IDS: readonly number[] = [];
 const TAIL_LIMITS: TailLimits = { keysMin: 16_384, keysMax: 262_144, sliceMin: 256 };
 
-/** A 47-bit hash: SQLite stores it in six bytes, and a JavaScript number represents it exactly. */
-export function hashKey(scopeId: number, key: string): number {
-  let a = 0x811c9dc5 ^ scopeId;
-  let b = 0x9e3779b9 ^ scopeId;
-  for (let at = 0; at < key.length; at += 1) {
-    const unit = key.charCodeAt(at);
-    a = Math.imul(a ^ unit, 0x01000193);
-    b = Math.imul(b ^ unit, 0x85ebca6b);
-    b ^= b >>> 15;
-  }
-  return (a >>> 0) * 0x8000 + ((b ^ (b >>> 13)) & 0x7fff);
-}
-
 export class KeyIndex {
   readonly #db: DatabaseSync;
   readonly #limits: TailLimits;

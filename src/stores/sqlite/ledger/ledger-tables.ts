@@ -1,9 +1,9 @@
 // The ledger's tables. Records are stored in the order of their first arrival, so that the claims
 // and commits of a batch touch the same few pages. `ledger_key` finds them by hash and is filled
 // late and in order (see key-index.ts).
-//   Y1. Every list of records has an index that ends with the record key, so that a page starts
-//       where the previous one ended, however many rows share a time. Event times and commit times
-//       mostly grow, so their indexes grow at the end.
+//   Y1. Every list of records has an index that ends with the rank of the record key (H2 of
+//       key-hash.ts), so that a page starts where the previous one ended, however many rows share a
+//       time. Event times and commit times mostly grow, so their indexes grow at the end.
 //   Y2. A commit must not touch the indexes by event time and by object: no statement sets their
 //       columns unless they change.
 //   Y3. Records that are not committed are few, whatever the size of the ledger, and a running
@@ -23,6 +23,7 @@ CREATE TABLE ledger_record (
   id INTEGER PRIMARY KEY,
   scope INTEGER NOT NULL,
   hash INTEGER NOT NULL,
+  rank INTEGER NOT NULL,
   key TEXT NOT NULL,
   state TEXT NOT NULL,
   fence INTEGER NOT NULL,
@@ -40,11 +41,11 @@ CREATE TABLE ledger_record (
   object_key TEXT,
   input TEXT NOT NULL
 ) STRICT;
-CREATE INDEX ledger_record_event ON ledger_record (scope, event_time, key);
-CREATE INDEX ledger_record_commit ON ledger_record (scope, changed_at, key)
+CREATE INDEX ledger_record_event ON ledger_record (scope, event_time, rank);
+CREATE INDEX ledger_record_commit ON ledger_record (scope, changed_at, rank)
   WHERE state = 'committed';
 CREATE INDEX ledger_record_open ON ledger_record (scope) WHERE state <> 'committed';
-CREATE INDEX ledger_record_object ON ledger_record (scope, bucket, object_key, key)
+CREATE INDEX ledger_record_object ON ledger_record (scope, bucket, object_key, rank)
   WHERE bucket IS NOT NULL;
 CREATE TABLE ledger_key (
   hash INTEGER NOT NULL,

@@ -21,8 +21,8 @@ import type {
   RecordKey,
   StoredRecord,
 } from "../../../ports/record.ts";
+import { hashKey, rankOf } from "./key-hash.ts";
 import type { KeyIndex } from "./key-index.ts";
-import { hashKey } from "./key-index.ts";
 
 export interface StoredRow {
   readonly id: number;
@@ -66,7 +66,8 @@ export class RecordRows {
       "SELECT 1 FROM ledger_record WHERE id = ? AND scope = ? AND key = ? AND expires_at > ?",
     );
     this.#insert = db.prepare(
-      "INSERT INTO ledger_record VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      `INSERT INTO ledger_record
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     );
     this.#update = db.prepare(`
       UPDATE ledger_record SET state = ?, fence = ?, attempts = ?, seen_at = ?, changed_at = ?,
@@ -139,7 +140,8 @@ export class RecordRows {
       this.#index.find(hashKey(scopeId, key), (id) =>
         this.#selectLive.get(id, scopeId, key, now) === undefined ? null : true,
       );
-    return new Set(keys.filter(isLive));
+    const items = keys.map((key) => ({ key }));
+    return this.withPrefetched(scopeId, items, () => new Set(keys.filter(isLive)));
   }
 
   /** The newest records that have the text in a name of their input. */
@@ -163,6 +165,7 @@ export class RecordRows {
       id,
       scopeId,
       hash,
+      rankOf(key),
       key,
       state,
       fence,

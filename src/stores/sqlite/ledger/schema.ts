@@ -21,7 +21,7 @@ export interface SqliteSchema {
 
 export const SQLITE_LEDGER: SqliteSchema = {
   part: "ledger",
-  version: 6,
+  version: 7,
   tables: SQLITE_LEDGER_TABLES + SQLITE_CLOCK_TABLE,
 };
 export const SQLITE_OUTBOX: SqliteSchema = {
