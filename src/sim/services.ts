@@ -124,8 +124,7 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const repeats = { seed, quietAt };
   const queue = exact ? repeatingQueue(queues.queue, repeaterPorts, repeats) : queues.queue;
   storeFaults.commitMsMax = topology.commitMsMax;
-  const ledgerCaller = createStoreCaller();
-  const outboxCaller = createStoreCaller();
+  const [ledgerCaller, outboxCaller] = [createStoreCaller(), createStoreCaller()];
   const table = createEffectTable(history);
   const tables = await createTables(options, { history, names, caller: ledgerCaller });
   const stores = { scheduler, clock, ledgerCaller, names, tables };

@@ -145,7 +145,7 @@ function livedOn({ startedAt, endedAt, seenAt }: RecordedRun["row"], day: EpochM
   return dayOf(startedAt) <= day && day <= dayOf(endedAt ?? seenAt);
 }
 
-export interface PartsOptions {
+export interface DayPartsOptions {
   readonly locationOf: LocationOf;
   readonly sealed: ManifestSeal;
   readonly revision: number;
@@ -158,7 +158,7 @@ export async function partsOfDay(
   ledger: Ledger,
   run: RecordedRun,
   day: EpochMs,
-  options: PartsOptions,
+  options: DayPartsOptions,
 ): Promise<ManifestPart[]> {
   const { locationOf, sealed, revision, partRecords = PART_RECORDS } = options;
   const query: RecordQuery = { by: "commit-time", from: day, to: addMs(day, DAY_MS) };

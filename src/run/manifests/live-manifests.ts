@@ -1,7 +1,7 @@
 // Live manifests: writes the manifests of a pipeline's runs while it runs.
 //   V1. A day of a run is written when it can no longer change: when the run wrote its end, or a
 //       heartbeat after the day, both with some time for calls in flight. The ledger has everything
-//       that it says, so a process that is killed loses nothing: a later one writes what is missing.
+//       that it says, so kill -9 loses nothing: a later process writes what is missing.
 //   V2. It never delays the pipeline. A manifest that cannot be written is counted, logged and
 //       tried again in the next round. Closing waits for at most CLOSE_MS.
 //   V3. Processes that share a ledger may write the same part: they write the same bytes, once.
@@ -117,8 +117,7 @@ function createManifestWriter(
     } catch (error) {
       if (signal.aborted) throw error;
       round.failures += 1;
-      telemetry.count(CONSUMER_METRICS.manifestsFailed.name, 1);
-      telemetry.log("warn", `a run manifest was not written: ${messageOf(error)}`, {}); // V2
+      reportFailure(telemetry, error); // V2
     }
   }
 
@@ -152,12 +151,16 @@ function createManifestWriter(
       } catch (error) {
         if (signal.aborted) return true;
         round.failures += 1;
-        telemetry.count(CONSUMER_METRICS.manifestsFailed.name, 1);
-        telemetry.log("warn", `run manifests were not written: ${messageOf(error)}`, {}); // V2
+        reportFailure(telemetry, error); // V2
       }
       return round.failures > 0 || (cursor === null && !isFull());
     },
   };
+}
+
+function reportFailure(telemetry: ManifestsPorts["telemetry"], error: unknown): void {
+  telemetry.count(CONSUMER_METRICS.manifestsFailed.name, 1);
+  telemetry.log("warn", `a run manifest was not written: ${messageOf(error)}`, {});
 }
 
 /** Writes the parts of a day, once, or a second time if its first seal was presumed (V5). */
@@ -191,8 +194,9 @@ function createDayWriter(ports: ManifestsPorts, options: ManifestsOptions, signa
     async write(row: RunRow, day: EpochMs): Promise<boolean> {
       const sealed = sealOf(ports, options, row, day);
       const name = `${row.id}/${dayName(day)}`;
-      const known = seals.get(name);
-      if (sealed === null || known === sealed || (known && known !== "presumed")) return false;
+      const existing = seals.get(name);
+      if (sealed === null || existing === sealed) return false;
+      if (existing !== undefined && existing !== "presumed") return false;
       if (!isQuiet(name, sealed)) return false;
       const find = (revision: number) =>
         target.sealOf(pathOf(row.id, { day: dayName(day), part: 1, revision }), signal);
