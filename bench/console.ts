@@ -7,7 +7,7 @@
 //   C4. With --data, the folder stays. The first run with it fills it and stops; the next measures.
 
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { performance as eventLoop } from "node:perf_hooks";
@@ -277,6 +277,7 @@ async function main(): Promise<number> {
     return 0;
   }
   const data = values.data ?? mkdtempSync(join(tmpdir(), "tidegate-bench-console-"));
+  mkdirSync(data, { recursive: true });
   try {
     const url = `sqlite:${join(data, "ledger.db")}`;
     const isFilled = existsSync(join(data, "ledger.db"));

@@ -20,6 +20,8 @@ export interface Flag<T> {
   readonly doc: string;
   /** Throws UsageError if `text` is invalid. */
   readonly parse: (text: string | boolean, name: string) => T;
+  /** A flag that may be repeated: its values so far and the next one. Else the last one counts. */
+  readonly join?: (earlier: T, later: T) => T;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a table of flags holds flags of any value.
@@ -81,6 +83,23 @@ export function text(value: string, fallback: string | null, doc: string): Flag<
       if (typeof given === "string" && given !== "") return given;
       throw new UsageError(`--${name} needs a value: ${value}`);
     },
+  };
+}
+
+/** Texts with commas in between; the flag may be repeated. */
+export function textList(value: string, doc: string): Flag<readonly string[]> {
+  return {
+    value,
+    fallback: null,
+    doc,
+    parse(given, name) {
+      const words = String(given)
+        .split(",")
+        .map((word) => word.trim());
+      if (typeof given === "string" && words.every((word) => word !== "")) return words;
+      throw new UsageError(`--${name} needs a value: ${value}`);
+    },
+    join: (earlier, later) => [...earlier, ...later],
   };
 }
 

@@ -35,7 +35,7 @@ import { pipelinePause, pipelineResume, pipelineStatus } from "./commands/pipeli
 import { prove } from "./commands/prove.ts";
 import { ledgerPurge, outboxPurge } from "./commands/purge.ts";
 import { quarantineDrop, quarantineList, quarantineRedrive } from "./commands/quarantine.ts";
-import { recordsList } from "./commands/records.ts";
+import { recordsDuplicates, recordsList } from "./commands/records.ts";
 import { outboxStats, relay, sweep } from "./commands/relay.ts";
 import {
   replay,
@@ -77,6 +77,7 @@ export const COMMANDS: readonly Command[] = [
   runsManifest,
   lineage,
   recordsList,
+  recordsDuplicates,
   dlqList,
   dlqShow,
   dlqRedrive,

@@ -3,8 +3,9 @@
 //       them, one sentence names the packages, and the process runs on without export.
 //   X2. Nothing here blocks, throws or grows: spans wait in a bounded queue, metrics are sent one
 //       export at a time, and everything that does not arrive is counted as lost.
-//   X3. Closing sends what waits, for at most CLOSE_MS. After that nothing keeps the process alive:
-//       sockets are not referenced, and no request starts any more.
+//   X3. Closing sends what waits, for at most CLOSE_MS. After that no request starts any more, and
+//       sockets do not keep the process alive. An exporter that waits to try again does, but only
+//       until then: at most five seconds, its longest backoff.
 //   X4. A process that has registered an SDK of its own keeps it: spans go there, and only there.
 
 import type { Agent } from "node:http";
@@ -125,6 +126,7 @@ class RunningExport implements OtlpExport {
   #flushSpans: (() => Promise<void>) | null = null;
   /** Ends exports that the collector does not answer; their timers would delay the exit. */
   #abandonSpans: (() => void) | null = null;
+  readonly #agents = new Set<Agent>();
   #exporting: Promise<void> | null = null;
   #closing: Promise<void> | null = null;
   /** Whether no request may start any more (X3). */
@@ -157,8 +159,7 @@ class RunningExport implements OtlpExport {
   }
 
   async flush(): Promise<void> {
-    await this.#exporting;
-    await within(CLOSE_MS, Promise.all([this.#flushSpans?.(), this.#exportMetrics()]));
+    await within(CLOSE_MS, Promise.all([this.#flushSpans?.(), this.#flushMetrics()]));
   }
 
   close(): Promise<void> {
@@ -172,9 +173,11 @@ class RunningExport implements OtlpExport {
 
   async #close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
-    await within(CLOSE_MS, this.flush());
+    await this.flush();
     this.#closed = true; // X3
+    for (const agent of this.#agents) closeFreeSockets(agent); // A retry would use one.
     this.#abandonSpans?.();
+    if (this.#exporting !== null) this.#lost("metrics", 1); // It never arrives (X2).
     if (this.#flushSpans !== null) this.#packages.api.trace.disable();
     this.#sources.clear();
   }
@@ -205,6 +208,12 @@ class RunningExport implements OtlpExport {
     if (!api.trace.setGlobalTracerProvider(provider)) return; // X4
     this.#abandonSpans = exporter.abandon;
     this.#flushSpans = () => processor.forceFlush().catch(() => undefined);
+  }
+
+  /** Sends the newest values, after an export that is in flight. */
+  async #flushMetrics(): Promise<void> {
+    await this.#exporting;
+    await this.#exportMetrics();
   }
 
   /** Sends one export of all sources; skips it if the previous one is still in flight (X2). */
@@ -253,6 +262,7 @@ class RunningExport implements OtlpExport {
     const httpAgentOptions = async (protocol: string): Promise<Agent> => {
       const http = protocol === "https:" ? await import("node:https") : await import("node:http");
       const agent: Agent = new http.Agent({ keepAlive: true });
+      this.#agents.add(agent);
       const connect = agent.createConnection.bind(agent);
       agent.createConnection = (settings, onConnected) => {
         if (this.#closed) throw new Error("the export is closed");
@@ -268,6 +278,10 @@ class RunningExport implements OtlpExport {
   }
 }
 
+function closeFreeSockets({ freeSockets }: Agent): void {
+  for (const socket of Object.values(freeSockets).flat()) socket?.destroy();
+}
+
 function spansWaitingMax({ OTEL_BSP_MAX_QUEUE_SIZE: text = "" }: OtelVariables): number {
   const size = Number(text);
   return text !== "" && Number.isInteger(size) && size > 0 ? size : SPANS_WAITING_MAX;
@@ -275,7 +289,7 @@ function spansWaitingMax({ OTEL_BSP_MAX_QUEUE_SIZE: text = "" }: OtelVariables):
 
 interface CountedExporter extends SpanExporter {
   onEnd(span: ReadableSpan): void;
-  /** Fails every export that is still in flight. */
+  /** Fails every export that is still in flight, and counts the spans that wait as lost. */
   abandon(): void;
   /** Spans that ended and were not handed to the exporter yet. */
   waiting(): number;
@@ -288,6 +302,8 @@ function countedExporter(exporter: SpanExporter, onLost: (count: number) => void
   return {
     waiting: () => waiting,
     abandon() {
+      if (waiting > 0) onLost(waiting);
+      waiting = 0;
       for (const end of inFlight) end({ code: 1 });
     },
     onEnd(span) {

@@ -111,8 +111,7 @@ function wordsOf(command: string): string[] {
   );
   const isRestore = named[0] === "restore";
   const own = isRestore ? join(folder, `restored-${Math.random()}`) : data;
-  const hasData = !(named[0] === "ledger" || named[0] === "doctor");
-  if (named[0] === "ledger") named.push("--url", `sqlite:${join(data, "ledger.db")}`);
+  const hasData = named[0] !== "doctor";
   if (named[0] === "doctor") named.push("--endpoint", dev.endpoint, "--region", "us-east-1");
   return hasData ? [...named, "--data", own] : named;
 }

@@ -33,7 +33,10 @@ export interface ReceivedPoint {
   readonly explicitBounds?: readonly number[];
 }
 
-export type CollectorMood = "accepts" | "hangs" | "fails";
+/** One that is busy answers 503, after which exporters try again. */
+export type CollectorMood = "accepts" | "hangs" | "fails" | "is busy";
+
+const STATUS = { accepts: 200, hangs: 0, fails: 500, "is busy": 503 };
 
 export interface OtlpCollector extends AsyncDisposable {
   readonly url: string;
@@ -56,7 +59,7 @@ export async function startOtlpCollector(): Promise<OtlpCollector> {
     request.on("end", () => {
       requests.push({ path: request.url ?? "", body: JSON.parse(String(Buffer.concat(parts))) });
       if (collector.mood === "hangs") held.push(response);
-      else response.writeHead(collector.mood === "fails" ? 500 : 200).end("{}");
+      else response.writeHead(STATUS[collector.mood]).end("{}");
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

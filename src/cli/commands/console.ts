@@ -2,7 +2,7 @@
 //   C1. It prints one ready line on stdout with the address to open.
 
 import { SETTINGS } from "../../run/config.ts";
-import { command, EXIT_OK, text, toggle, wholeNumber } from "../command.ts";
+import { command, EXIT_OK, text, textList, toggle, wholeNumber } from "../command.ts";
 import { describeFailure } from "../screen/output.ts";
 import { stopSignal } from "../stop-signals.ts";
 import { queueFlags } from "./dlq.ts";
@@ -23,6 +23,12 @@ export const consoleFlags = {
   },
 };
 
+/** A flag of commands whose console may have no pipeline file. */
+export const maskFlag = textList(
+  "PATH[,PATH]",
+  "Values that the console hides, as `mask` of a pipeline; may be repeated.",
+);
+
 export const consoleCommand = command({
   name: "console",
   summary: "Serve the web console for a pipeline that runs elsewhere, such as on AWS.",
@@ -39,6 +45,7 @@ export const consoleCommand = command({
     host: text("ADDRESS", "127.0.0.1", "Address to listen on; any but loopback needs a token."),
     "allow-host": text("NAME[,NAME]", null, "Further host names that clients may call it by."),
     ...consoleFlags,
+    mask: maskFlag,
     json: toggle("Print the ready line as JSON."),
   },
   async run({ flags, out }) {
@@ -65,6 +72,7 @@ export const consoleCommand = command({
       allowActions: flags["allow-actions"],
       token: flags["console-token"],
       traceUrl: flags["trace-url"],
+      mask: flags.mask,
       onError: (error) => out.note(describeFailure(error)),
     });
     const { link, origin } = running;

@@ -1,5 +1,6 @@
 // tidegate ledger: creates, checks, shows and counts a ledger by its URL.
 
+import { SETTINGS } from "../../run/config.ts";
 import {
   command,
   EXIT_FAILED,
@@ -21,6 +22,28 @@ export const ledgerUrlFlag = text(
   "Ledger: sqlite:path, postgres://…, dynamodb://table?region=… or memory: (required).",
 );
 const url = ledgerUrlFlag;
+
+/** A ledger that exists: by its URL, or that of a data folder. */
+const location = {
+  url: {
+    ...text(
+      "URL",
+      null,
+      "Ledger: sqlite:path, postgres://… or dynamodb://table?region=… (default: ledger.db in --data).",
+    ),
+    env: SETTINGS.ledger.env,
+  },
+  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+};
+
+async function ledgerAt(flags: {
+  readonly url?: string | undefined;
+  readonly data?: string | undefined;
+}): Promise<string> {
+  if (flags.url !== undefined) return flags.url;
+  const { ledgerIn } = await import("../../run/prepare-run.ts");
+  return ledgerIn(flags.data ?? "");
+}
 
 /** Loaded here to keep other commands fast. */
 async function loadReports() {
@@ -55,9 +78,9 @@ export const ledgerInit = command({
 export const ledgerCheck = command({
   name: "ledger check",
   summary: "Check a ledger for settings and damage that break its guarantees; changes nothing.",
-  flags: { url },
+  flags: location,
   async run({ flags, out }) {
-    const ledger = requiredFlag(flags.url, "url");
+    const ledger = await ledgerAt(flags);
     const { checkLedger, ports } = await loadReports();
     return print(await checkLedger(ledger, ports), out);
   },
@@ -67,7 +90,7 @@ export const ledgerShow = command({
   name: "ledger show",
   summary: "Show the state and the log of one record.",
   flags: {
-    url,
+    ...location,
     pipeline: text("NAME", null, "Pipeline of the record (required)."),
     generation: wholeNumber(
       "NUMBER",
@@ -81,7 +104,7 @@ export const ledgerShow = command({
     const pipeline = requiredFlag(flags.pipeline, "pipeline");
     const scope = { pipeline, generation: flags.generation ?? 0 };
     const wanted = { scope, key: requiredFlag(flags.key, "key") };
-    const ledger = requiredFlag(flags.url, "url");
+    const ledger = await ledgerAt(flags);
     const { showRecord, ports } = await loadReports();
     return print(await showRecord(ledger, ports, wanted), out);
   },
@@ -90,9 +113,9 @@ export const ledgerShow = command({
 export const ledgerStatsCommand = command({
   name: "ledger stats",
   summary: "Count the records of a ledger, by pipeline and generation.",
-  flags: { url },
+  flags: location,
   async run({ flags, out }) {
-    const ledger = requiredFlag(flags.url, "url");
+    const ledger = await ledgerAt(flags);
     const { ledgerStats, ports } = await loadReports();
     return print(await ledgerStats(ledger, ports), out);
   },

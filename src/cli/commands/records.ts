@@ -1,4 +1,4 @@
-// tidegate records: lists what the ledger has processed.
+// tidegate records: lists what the ledger has processed, and which of it came more than once.
 
 import { parseInstant } from "../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../core/units.ts";
@@ -38,13 +38,64 @@ export function instantFlag(doc: string): Flag<EpochMs> {
   };
 }
 
+const ledgerFlags = {
+  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
+  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+};
+
+export const recordsDuplicates = command({
+  name: "records duplicates",
+  summary: "List the records with the most suppressed duplicates, and where the latest came from.",
+  flags: {
+    ...ledgerFlags,
+    pipeline: text("FILE|NAME", null, "Pipeline file or name (default: all of the ledger)."),
+    generation: wholeNumber(
+      "NUMBER",
+      { min: 0, max: GENERATION_MAX },
+      null,
+      "Only this generation (default: 0 of a named pipeline, otherwise all).",
+    ),
+    limit: wholeNumber("NUMBER", { min: 1, max: 1_000 }, "10", "Records of each pipeline."),
+    json: toggle("Print JSON lines."),
+  },
+  async run({ flags, out }) {
+    const [{ listDuplicates, duplicateLines }, { scopesOf }, { openLedger }] = await Promise.all([
+      import("../reports/duplicate-list.ts"),
+      import("../reports/record-list.ts"),
+      import("../../run/open/open-ledger.ts"),
+    ]);
+    const [{ ledgerIn }, { namedPipeline }, { systemPorts }] = await Promise.all([
+      import("../../run/prepare-run.ts"),
+      import("../reports/named-pipeline.ts"),
+      import("../../platform/index.ts"),
+    ]);
+    const named = await namedPipeline(flags.pipeline);
+    const generation = flags.generation ?? named.generation;
+    const url = flags.ledger ?? ledgerIn(flags.data ?? "");
+    const ledger = await openLedger(url, systemPorts, { readOnly: true });
+    try {
+      let count = 0;
+      for (const scope of await scopesOf(ledger, { ...named, generation })) {
+        for (const record of await listDuplicates(ledger, scope, flags.limit ?? 10)) {
+          if (flags.json) out.line(JSON.stringify({ ...scope, ...record }));
+          else for (const line of duplicateLines(record)) out.line(line);
+          count += 1;
+        }
+      }
+      if (count === 0) out.note("No duplicate was suppressed.");
+      return EXIT_OK;
+    } finally {
+      await ledger.close();
+    }
+  },
+});
+
 export const recordsList = command({
   name: "records list",
   summary:
     "List what a pipeline has processed: times, outcomes, row counts and where it came from.",
   flags: {
-    ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-    data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+    ...ledgerFlags,
     pipeline: text(
       "FILE|NAME",
       null,

@@ -12,7 +12,7 @@ import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "
 import { describeFailure, type Output } from "../screen/output.ts";
 import { stopSignal } from "../stop-signals.ts";
 import { readJsonFile } from "../words/json-file.ts";
-import { consoleFlags } from "./console.ts";
+import { consoleFlags, maskFlag } from "./console.ts";
 
 const BASE_HOST_DOC = SETTINGS.baseHost.doc;
 const DATA_FALLBACK = ".tidegate";
@@ -39,6 +39,7 @@ export const up = command({
     setup: text("FILE", null, "Setup file to apply first: queues, topics, subscriptions, buckets."),
     faults: text("FILE", null, "Faults to start with; they are never stored."),
     ...consoleFlags,
+    mask: maskFlag,
     json: toggle("Print the ready line as JSON."),
   },
   async run({ flags, out }) {
@@ -78,6 +79,7 @@ export const up = command({
       allowActions: flags["allow-actions"],
       token: flags["console-token"],
       traceUrl: flags["trace-url"],
+      mask: flags.mask,
       onError: createFailurePrinter(out),
     });
     const removeFile = folder === null ? null : writeEndpointFile(folder, cloud.endpoint);

@@ -85,7 +85,11 @@ function objectsOf(given: string, bucketOfPipeline: string | null) {
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 
-async function scopesOf(ledger: Ledger, request: RecordListRequest): Promise<LedgerScope[]> {
+/** The named scope, or all of the ledger. */
+export async function scopesOf(
+  ledger: Ledger,
+  request: Pick<RecordListRequest, "pipeline" | "generation">,
+): Promise<LedgerScope[]> {
   const { pipeline, generation } = request;
   if (pipeline !== undefined) return [{ pipeline, generation: generation ?? 0 }];
   const scopes = await ledger.stats();

@@ -52,7 +52,9 @@ export function parseFlags(
       help = true;
       continue;
     }
-    values[token.name] = readFlag(command, token.name, token.rawName, token.value);
+    const value = readFlag(command, token.name, token.rawName, token.value);
+    const join = Object.hasOwn(values, token.name) ? command.flags[token.name]?.join : undefined;
+    values[token.name] = join === undefined ? value : join(values[token.name], value);
   }
   const [argument] = positionals;
   const wanted = command.argument?.optional ? undefined : command.argument;

@@ -67,8 +67,8 @@ export function createRecordMask(mask: Mask): RecordMask {
   };
 }
 
-/** Decodes a key from the form that S3 writes in events. */
-function decodeForm(text: string): string {
+/** Decodes a key from the form that S3 writes in events (K2). */
+export function decodeForm(text: string): string {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {

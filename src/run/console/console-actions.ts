@@ -4,6 +4,7 @@
 //   A2. An edited copy must be another record: a body that decodes to an existing key is refused,
 //       because the ledger would take it for a duplicate. So the pipeline file is required.
 //   A3. The note on the original record is written after the copy was sent (E2 of edited-note.ts).
+//   A4. Names in the steps of a job are masked as in every view (view-mask.ts).
 
 import { TidegateError } from "../../core/errors.ts";
 import { durationMs } from "../../core/units.ts";
@@ -30,6 +31,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
 import type { LedgerScope } from "../../ports/record.ts";
+import type { ViewMask } from "./view-mask.ts";
 
 export interface OpenedQueues {
   readonly queue: Queue;
@@ -43,6 +45,8 @@ export interface ActionParts {
   readonly ledger: Ledger;
   /** Null if only its name is known. */
   readonly pipeline: Pipeline | null;
+  /** A4 */
+  readonly views: ViewMask;
   /** The queue of a pipeline and its dead-letter queue. */
   openQueues(scope: LedgerScope): Promise<OpenedQueues>;
 }
@@ -55,6 +59,7 @@ type Step = Omit<ConsoleJobItem, "at">;
 export function createConsoleActions(parts: ActionParts): ConsoleActions {
   const { clock, ledger } = parts;
   const own = parts.pipeline?.source.own ?? null;
+  const masked = (step: Step): Step => ({ ...step, name: parts.views.name(step.name) }); // A4
   return {
     async countDeadLetters(scope, filter) {
       const request = { scope, filter: filterOf(filter) };
@@ -80,7 +85,7 @@ export function createConsoleActions(parts: ActionParts): ConsoleActions {
             stop: { failuresMin, failedShareMax: stopPercent / PERCENT },
           },
         );
-        for await (const event of run) yield redriveStep(event);
+        for await (const event of run) yield masked(redriveStep(event));
         stopped = run.summary.stopped;
       }
       return { [Symbol.asyncIterator]: () => steps(), stopped: () => stopped };
@@ -90,7 +95,7 @@ export function createConsoleActions(parts: ActionParts): ConsoleActions {
       const filter = filterOf(order.filter);
       const options = { scope, own, filter, source: queue.name, dryRun: order.dryRun, signal };
       const ports = { clock, ledger, deadLetters, source: queue };
-      for await (const event of dropDeadLetters(ports, options)) yield dropStep(event);
+      for await (const event of dropDeadLetters(ports, options)) yield masked(dropStep(event));
     },
     async *release(scope, order, signal) {
       const { queue: source } = await parts.openQueues(scope);
@@ -99,7 +104,7 @@ export function createConsoleActions(parts: ActionParts): ConsoleActions {
       const options = { scope, runId, filter: { key }, dryRun, signal };
       let count = 0;
       for await (const event of releaseHeld({ clock, ledger, source }, options)) {
-        yield releaseStep(event);
+        yield masked(releaseStep(event));
         count += 1;
         if (count >= limit) return;
       }

@@ -67,6 +67,7 @@ interface ScopeReads {
 export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
   const { clock } = systemPorts;
   const { ledger } = parts;
+  const { views } = parts.mask;
   const byScope = new Map<string, ScopeReads>();
   const setup = createRefresher(clock, () => readSetupCheck(parts.setup, clock.now()), SETUP_MS);
 
@@ -83,22 +84,14 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
     flow: (scope, looked) => readFlow(parts, scope, looked, scope && readsOf(scope)),
     async records(scope, search) {
       if (ledger === null) return { records: [], next: null, complete: true, looked: 0 };
-      return ledger.records(scope, search, parts.names.bucket);
+      const page = await ledger.records(scope, search, parts.names.bucket);
+      return { ...page, records: page.records.map(views.summary) };
     },
-    async record(scope, key) {
-      return ledger === null ? null : ledger.record(scope, key);
-    },
-    async deadLetterGroups(scope, page) {
-      if (ledger !== null) return ledger.deadLetterGroups(scope, page);
-      return { at: clock.now(), groups: [], total: 0, more: false, next: null };
-    },
-    async deadLetters(scope, group, page) {
-      return ledger === null ? null : ledger.deadLetters(scope, group, page);
-    },
+    ...maskedDeadLetters(parts),
     async time(scope) {
       const reads = readsOf(scope);
       const view = reads === null ? null : await timeOf(reads, scope);
-      return view ?? emptyTime(scope, clock.now());
+      return view === null ? emptyTime(scope, clock.now()) : views.time(view);
     },
     async runs(scope, page) {
       return ledger === null ? { runs: [], next: null } : ledger.runs(scope, page);
@@ -107,12 +100,7 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
       const nothing = { ...scope, paused: null, processes: [] };
       return ledger === null ? nothing : ledger.pipelineState(scope);
     },
-    async replays(scope, page) {
-      return ledger === null ? { replays: [], next: null } : ledger.replays(scope, page);
-    },
-    async replay(scope, run) {
-      return ledger === null ? null : ledger.replay(scope, run);
-    },
+    ...maskedReplays(parts),
     async replayDiff(scope, run) {
       return ledger === null ? null : ledger.replayDiff(scope, run);
     },
@@ -121,6 +109,45 @@ export function createConsoleReads(parts: ConsoleReadParts): ConsoleReads {
       const check = await setup.value();
       const unknown = ["the check is still running; ask again"];
       return check ?? { at: clock.now(), findings: [], checked: 0, unknown };
+    },
+  };
+}
+
+type DeadLetterReads = Pick<ConsoleReads, "record" | "deadLetterGroups" | "deadLetters">;
+
+function maskedDeadLetters({ ledger, mask: { views } }: ConsoleReadParts): DeadLetterReads {
+  return {
+    async record(scope, key) {
+      const record = ledger === null ? null : await ledger.record(scope, key);
+      return record === null ? null : views.record(record);
+    },
+    async deadLetterGroups(scope, page) {
+      if (ledger === null) {
+        return { at: systemPorts.clock.now(), groups: [], total: 0, more: false, next: null };
+      }
+      const answer = await ledger.deadLetterGroups(scope, page);
+      return { ...answer, groups: answer.groups.map(views.group) };
+    },
+    async deadLetters(scope, group, page) {
+      const answer = ledger === null ? null : await ledger.deadLetters(scope, group, page);
+      return answer === null ? null : { ...answer, items: answer.items.map(views.deadLetter) };
+    },
+  };
+}
+
+function maskedReplays({
+  ledger,
+  mask: { views },
+}: ConsoleReadParts): Pick<ConsoleReads, "replays" | "replay"> {
+  return {
+    async replays(scope, page) {
+      if (ledger === null) return { replays: [], next: null };
+      const { replays, next } = await ledger.replays(scope, page);
+      return { replays: replays.map(views.replay), next };
+    },
+    async replay(scope, run) {
+      const replay = ledger === null ? null : await ledger.replay(scope, run);
+      return replay === null ? null : views.replay(replay);
     },
   };
 }
@@ -204,7 +231,7 @@ async function readFlow(
     parked: reads?.parked ?? null,
     watermark: snapshot?.watermark ?? completeness?.watermark ?? null,
     completeUpTo: completeness?.at ?? null,
-    heldBy: holderClause(completeness?.heldBy ?? null, null),
+    heldBy: parts.mask.views.clause(holderClause(completeness?.heldBy ?? null, null)),
     paused: reads?.paused ?? null,
     failures: [...failures],
   };

@@ -219,7 +219,7 @@ export function peekedText(message: PeekedMessage, mask: MessageMask): PeekedTex
     body: shown.body,
     truncated: shown.truncated,
     attributes: Object.fromEntries(attributes),
-    groupId,
+    groupId: shown.groupId,
     state,
     sentAt,
     dueAt,

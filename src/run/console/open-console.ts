@@ -50,6 +50,8 @@ export interface ConsoleAccess {
   /** Null or absent: no token, which works on loopback only. */
   readonly token?: string | null | undefined;
   readonly traceUrl?: string | undefined;
+  /** Masks of the console, in addition to those of the pipeline. */
+  readonly mask?: readonly string[] | undefined;
 }
 
 export interface EmbeddedConsoleOptions extends ConsoleAccess {
@@ -84,7 +86,7 @@ export async function mountConsole(
     lateQueue: names?.lateQueue ?? null,
   };
   const pipeline = dev?.pipeline ?? null;
-  const mask = createMessageMask(pipeline);
+  const mask = createMessageMask(pipeline, { mask: options.mask, exposed });
   const cloud = createEmbeddedCloud({ engine, http, mask, roles, now });
   const openQueues = async (): Promise<OpenedQueues> => ({
     queue: createBrokerQueue(engine, { queue: roles.queue ?? "" }),
@@ -142,7 +144,7 @@ async function completenessOf(
   return readCompleteness({ ...systemPorts, ledger, looks, objects }, pipeline);
 }
 
-export interface SourceParts extends ConsoleAccess {
+export interface SourceParts extends Omit<ConsoleAccess, "mask"> {
   readonly embedded: boolean;
   readonly url: string | null;
   readonly pipeline: Pipeline | null;
@@ -162,7 +164,7 @@ export interface SourceParts extends ConsoleAccess {
 /** The console's source on these parts; it opens the ledger (O1, O2). */
 export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSource> {
   const { url, pipeline, allowActions = false, openQueues } = parts;
-  const owner = pipeline === null ? null : ownerOf(pipeline);
+  const owner = pipeline === null ? null : ownerOf(pipeline, parts.mask.isActive);
   const thread = url === null ? null : createLedgerThread({ url, owner }); // O1
   let writer: Ledger | null = null;
   let isFound = false;
@@ -196,7 +198,8 @@ export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSour
     cloud: parts.cloud,
     get actions() {
       if (writer === null || openQueues === null) return null;
-      return createConsoleActions({ ...systemPorts, ledger: writer, pipeline, openQueues });
+      const { views } = parts.mask;
+      return createConsoleActions({ ...systemPorts, ledger: writer, pipeline, openQueues, views });
     },
     get controls() {
       if (writer === null || url === null) return null;
@@ -223,9 +226,9 @@ function isMissing(url: string): boolean {
 }
 
 /** What finds its replays; functions cannot be sent to another thread. */
-function ownerOf({ name, generation, sink, mask }: Pipeline): ReplayOwner {
+function ownerOf({ name, generation, sink }: Pipeline, hidden: boolean): ReplayOwner {
   const tables = typeof sink === "function" ? null : sink;
-  return { pipeline: { name, generation, sink: tables }, hidden: mask.length > 0 };
+  return { pipeline: { name, generation, sink: tables }, hidden };
 }
 
 /** The pipeline of this console, and all others of its ledger file. */

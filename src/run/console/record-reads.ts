@@ -163,7 +163,7 @@ export async function readRecord(
 }
 
 function historyView(history: EventHistory, summary: RecordSummary, now: number): RecordHistory {
-  const { input, run, dossier, heldBy, edited } = history;
+  const { input, run, dossier, heldBy, edited, duplicates } = history;
   const { kind, source, dedupeKey, eventId, messageId, sentAt, partition, traceId } = input;
   return {
     summary,
@@ -188,7 +188,7 @@ function historyView(history: EventHistory, summary: RecordSummary, now: number)
     digest: history.digest,
     superseded: history.superseded,
     tooLate: history.tooLate,
-    duplicates: history.duplicates,
+    duplicates: duplicates && { count: duplicates.count, lastAt: duplicates.lastAt },
     rememberedUntil: history.rememberedUntil,
     run: run === null ? null : runView(run, now),
     deadLetter: dossier === null ? null : deadLetterView(dossier),

@@ -110,7 +110,7 @@ async function sourceOf(options: StartConsoleOptions) {
     running: null,
     names: { bucket: roles.bucket, topic: null },
     cloud,
-    mask: createMessageMask(pipeline),
+    mask: createMessageMask(pipeline, { mask: options.mask, exposed: !isLoopback(options.host) }),
     completeness: complete === null ? null : () => complete.completeUpTo(),
     setup: {
       pipeline,

@@ -112,9 +112,13 @@ function quarantinedOf({ quarantined }: EventHistory): string[] {
   return [row("quarantined", `${rows} at the commit; see tidegate quarantine list`)];
 }
 
-function duplicatesOf({ duplicates }: EventHistory): string {
+/** With the latest one's message: the record's own, or another with the same event. */
+function duplicatesOf({ duplicates, input }: EventHistory): string {
   if (duplicates === null) return "none seen";
-  return `${duplicates.count} suppressed, the last at ${time(duplicates.lastAt)}`;
+  const { count, lastAt, messageId, receiveCount } = duplicates;
+  const own = messageId === input.messageId ? "its own message" : `message ${messageId}`;
+  const which = messageId === null ? "" : `: ${own}, receive ${receiveCount ?? "unknown"}`;
+  return `${count} suppressed, the last at ${time(lastAt)}${which}`;
 }
 
 function deadLetterOf({ state, dossier }: EventHistory): string[] {

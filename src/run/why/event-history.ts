@@ -24,8 +24,9 @@ import { findTried, objectDigest } from "../../ingest/running/tried-note.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import { namesOf } from "../../ledger/search-records.ts";
-import type { Ledger, RecordView, RunRow } from "../../ports/ledger.ts";
+import type { Ledger, Note, RecordView, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordInput, RecordKey } from "../../ports/record.ts";
+import { type LastDuplicate, lastDuplicate } from "./last-duplicate.ts";
 
 export interface EventHistory {
   readonly pipeline: string;
@@ -57,7 +58,9 @@ export interface EventHistory {
   readonly superseded: boolean;
   /** Set if the record is parked because it was too late; `to` is the late queue. */
   readonly tooLate: { readonly to: string | null } | null;
-  readonly duplicates: { readonly count: number; readonly lastAt: EpochMs } | null;
+  readonly duplicates:
+    | ({ readonly count: number; readonly lastAt: EpochMs } & LastDuplicate)
+    | null;
   readonly dossier: Dossier | null;
   /** Edited copies that were sent as new records, and the message of the latest. */
   readonly edited: EditedCopies | null;
@@ -192,6 +195,10 @@ function isJsonObject(value: JsonValue): value is JsonObject {
 }
 
 /** The history of one record; null if the ledger does not have it. */
+function duplicatesIn({ count, at: lastAt, body }: Note): EventHistory["duplicates"] {
+  return { count, lastAt, ...lastDuplicate(body) };
+}
+
 export async function historyOf(
   ledger: Ledger,
   scope: LedgerScope,
@@ -230,8 +237,7 @@ export async function historyOf(
     about: namesOf(input),
     superseded: record.kind === "committed" && record.superseded,
     tooLate: isHeld ? { to: held?.held.to ?? null } : null,
-    duplicates:
-      duplicates === undefined ? null : { count: duplicates.count, lastAt: duplicates.at },
+    duplicates: duplicates === undefined ? null : duplicatesIn(duplicates),
     dossier,
     edited: edited === undefined ? null : editedIn(edited),
     entries,

@@ -83,7 +83,7 @@ export interface Figure {
 /** Large numbers in a row, each with a link to what it counts. */
 export function Figures({ figures }: { readonly figures: readonly Figure[] }) {
   return (
-    <dl class="figures">
+    <dl class="figures" data-count={figures.length}>
       {figures.map(({ label, value, href, note, tone, isText = false }) => (
         <div key={label} class={isText ? "text" : ""}>
           <dt>{label}</dt>

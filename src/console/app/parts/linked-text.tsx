@@ -2,7 +2,8 @@
 
 import { linkTo } from "../data/route.ts";
 
-const NAMES = /(k\d+:[0-9a-f]{16,}|s3:\/\/[^\s,]+)/;
+/** An object key may have spaces and commas: it ends with the clause or at its event time. */
+const NAMES = /(k\d+:[0-9a-f]{16,}|s3:\/\/.+?(?=, event time \d|\.?$))/s;
 
 export function LinkedText({ text }: { readonly text: string }) {
   return (

@@ -30,6 +30,17 @@ const STATUSES: readonly (readonly [Status, string])[] = [
   ["ignored", "deleted before it was ingested"],
   ["gone", "committed, and no longer in the bucket"],
 ];
+/** Statuses of which the statement lists the object versions. */
+const LISTED: readonly Status[] = [
+  "missing",
+  "double",
+  "orphan",
+  "unknown",
+  "dead-lettered",
+  "held",
+  "in-flight",
+  "waiting",
+];
 const BAD: ReadonlySet<Status> = new Set(["missing", "double", "orphan"]);
 
 export function AuditScreen({ id }: { readonly id: string }) {
@@ -95,7 +106,9 @@ function Exceptions({ audit }: { readonly audit: Audit }) {
     { label: "Status", kind: "tight", cell: ({ status }) => status },
     { label: "Reason", cell: ({ reason }) => reason },
   ];
-  const note = `the first ${amountText(exceptions.length, "object version")}`;
+  const total = LISTED.reduce((sum, status) => sum + audit.counts[status], 0);
+  const all = amountText(Math.max(total, exceptions.length), "object version");
+  const note = total > exceptions.length ? `the first ${exceptions.length} of ${all}` : all;
   return (
     <Panel title="Exceptions" note={exceptions.length === 0 ? undefined : note} flush>
       {exceptions.length === 0 ? (

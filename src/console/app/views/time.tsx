@@ -42,7 +42,7 @@ export function TimeScreen() {
         <>
           <TimeFigures time={time} />
           {time.heldBy !== null && (
-            <Notice tone="warn" title={<LinkedText text={`Held back: ${time.heldBy}`} />} live>
+            <Notice tone="warn" title={<LinkedText text={holderText(time.heldBy)} />} live>
               {time.looked ? null : "Queued messages could not be looked at."}
             </Notice>
           )}
@@ -56,6 +56,12 @@ export function TimeScreen() {
       )}
     </>
   );
+}
+
+/** The API's clause as a sentence: "held: s3://…" is about a record, anything else is not. */
+function holderText(clause: string): string {
+  const isRecord = /^(queued|in flight|in retry|held|dead-lettered): /.test(clause);
+  return isRecord ? `Held back by a record that is ${clause}` : `Held back: ${clause}`;
 }
 
 function TimeFigures({ time }: { readonly time: Time }) {
@@ -123,8 +129,12 @@ const HELD_COLUMNS: readonly RowColumn<HeldRecord>[] = [
   { label: "Record", cell: ({ key, name }) => <a href={linkTo(["records", key])}>{name}</a> },
   { label: "Event time", kind: "tight", cell: ({ eventTime }) => timeText(eventTime) },
   { label: "Held", kind: "tight", cell: ({ heldAt }) => timeText(heldAt) },
-  { label: "Late queue", cell: ({ lateQueue }) => lateQueue ?? "" },
 ];
+const LATE_QUEUE: RowColumn<HeldRecord> = {
+  label: "Late queue",
+  cell: ({ lateQueue }) => lateQueue ?? "",
+};
+const isElsewhere = ({ lateQueue }: HeldRecord) => lateQueue !== null;
 
 function Held({ held }: { readonly held: Time["held"] }) {
   const [dryRun, setDryRun] = useState<boolean | null>(null);
@@ -154,7 +164,7 @@ function Held({ held }: { readonly held: Time["held"] }) {
       ) : (
         <Rows
           label="Held records"
-          columns={HELD_COLUMNS}
+          columns={held.items.some(isElsewhere) ? [...HELD_COLUMNS, LATE_QUEUE] : HELD_COLUMNS}
           items={held.items}
           keyOf={({ key }) => key}
         />
