@@ -144,8 +144,7 @@ function createManifestWriter(
   return {
     /** Whether it looked at all runs; if not, the next round is due soon. */
     async round(): Promise<boolean> {
-      round.written = 0;
-      round.failures = 0;
+      Object.assign(round, { written: 0, failures: 0 });
       try {
         await writeRuns();
       } catch (error) {
