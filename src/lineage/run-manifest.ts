@@ -38,6 +38,12 @@ export interface ManifestInput {
   readonly wrote: Readonly<Record<string, number>>;
 }
 
+/**
+ * How it is known that the run adds nothing to the manifest: it wrote its end, it was alive after
+ * the day, or it is only presumed to be over. "open": it still runs.
+ */
+export type ManifestSeal = "ended" | "day-over" | "presumed" | "open";
+
 export interface ManifestHead {
   readonly run: {
     readonly id: string;
@@ -46,8 +52,13 @@ export interface ManifestHead {
     readonly generation: number;
     /** Counts from 1 in each day: a large day is split. */
     readonly part: number;
+    /** How many parts the day has. */
+    readonly parts: number;
     /** The UTC day of the commits, `2026-03-01`; null for a whole run. */
     readonly day: string | null;
+    readonly sealed: ManifestSeal;
+    /** 2 if it replaces a manifest that presumed the end of a run which continued. */
+    readonly revision: number;
     readonly startedAt: string;
     readonly endedAt: string | null;
     readonly window: { readonly from: string; readonly to: string; readonly cut: string } | null;

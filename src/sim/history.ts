@@ -23,6 +23,13 @@ export interface SimLane {
   readonly watermark: number | null;
 }
 
+/** What a handler's context answered. */
+export interface DrawnValues {
+  readonly now: number;
+  readonly random: number;
+  readonly uuid: string;
+}
+
 type Event =
   /** The source system has the record; `eventTime` is when it happened. */
   | { readonly kind: "timed"; readonly name: string; readonly eventTime: number }
@@ -63,6 +70,8 @@ type Event =
       readonly input?: string | null;
       /** The decision that the ledger returned. */
       readonly lane: SimLane;
+      /** The event time that the ledger returned. */
+      readonly eventTime?: number;
     }
   /** The ledger was asked whether it has the record. */
   | { readonly kind: "checked"; readonly name: string; readonly exists: boolean }
@@ -74,6 +83,15 @@ type Event =
       readonly attempt: number;
       readonly fence: number | null;
       readonly lane: SimLane;
+    }
+  /** A handler asked its context for the time and for random values. */
+  | {
+      readonly kind: "drew";
+      readonly name: string;
+      readonly fence: number | null;
+      /** Whether a replay of the record ran the handler; its claims are not in the history. */
+      readonly replayed: boolean;
+      readonly values: DrawnValues;
     }
   | {
       readonly kind: "effect";
@@ -95,6 +113,8 @@ type Event =
       readonly direct: boolean;
       /** As of a claim; the input of a claimed record was stored by its claim. */
       readonly input?: string | null;
+      /** The event time that a direct commit stored. */
+      readonly eventTime?: number;
     }
   | {
       readonly kind: "failed";

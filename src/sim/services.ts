@@ -16,6 +16,7 @@ import { type CallFaultKind, createFaults } from "./faults/call-faults.ts";
 import type { FaultMix } from "./faults/fault-mix.ts";
 import { FrozenHolders } from "./faults/frozen-holders.ts";
 import { hashText } from "./faults/named-random.ts";
+import { createDrift } from "./faults/unsteady-times.ts";
 import { createHistory, type History } from "./history.ts";
 import { type HostClock, SimProcess } from "./hosts/process.ts";
 import { createEffectTable, type EffectTable } from "./ports/effect-table.ts";
@@ -33,7 +34,7 @@ import { type Drain, Scheduler } from "./scheduler.ts";
 import { SimTables } from "./tables/sim-tables.ts";
 import type { Topology } from "./topology.ts";
 import { TraceHash } from "./trace-hash.ts";
-import type { WorldParts } from "./world-parts.ts";
+import type { HandlerTools, WorldParts } from "./world-parts.ts";
 
 /** Where simulated time begins: 2030-01-01T00:00:00Z. */
 export const START_AT = 1_893_456_000_000;
@@ -76,6 +77,7 @@ export interface WorldServices {
   readonly brokerClock: HostClock;
   /** Whether the operator pauses the pipeline in this world. */
   readonly pauses: boolean;
+  readonly driftMsOf: HandlerTools["driftMsOf"];
   arnOf(queue: Queue): string;
 }
 
@@ -122,8 +124,7 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const repeats = { seed, quietAt };
   const queue = exact ? repeatingQueue(queues.queue, repeaterPorts, repeats) : queues.queue;
   storeFaults.commitMsMax = topology.commitMsMax;
-  const ledgerCaller = createStoreCaller();
-  const outboxCaller = createStoreCaller();
+  const [ledgerCaller, outboxCaller] = [createStoreCaller(), createStoreCaller()];
   const table = createEffectTable(history);
   const tables = await createTables(options, { history, names, caller: ledgerCaller });
   const stores = { scheduler, clock, ledgerCaller, names, tables };
@@ -137,6 +138,7 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     outboxCaller,
     brokerClock,
     pauses: mix.timeline.pause > 0,
+    driftMsOf: createDrift(seed, topology),
     outbox: parts.createOutbox({ clock, time: callersTime(scheduler, outboxCaller) }),
     table,
     storeFaults,

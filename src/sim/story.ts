@@ -101,6 +101,7 @@ function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end"
 type OtherKind =
   | "audited"
   | "timed"
+  | "drew"
   | "late-sent"
   | "exposed"
   | "complete"
@@ -124,6 +125,10 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
   switch (event.kind) {
     case "timed":
       return `creates ${event.name} with the event time ${timeOf(event.eventTime).trim()}`;
+    case "drew": {
+      const { now, random, uuid } = event.values;
+      return `gives ${event.name} the time ${timeOf(now).trim()}, ${random} and ${uuid}`;
+    }
     case "late-sent":
       return `sends ${event.name} to the late queue (message ${short(event.messageId)})`;
     case "exposed":

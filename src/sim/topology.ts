@@ -77,6 +77,10 @@ export interface Topology {
   readonly timeoutMs: number;
   /** Fraction of the producers' messages that governance refuses. */
   readonly refused: number;
+  /** Whether handlers use the time and the random values of their context. Default: false. */
+  readonly draws?: boolean;
+  /** Whether the event time function gives another time at every call. Default: false. */
+  readonly unsteadyTimes?: boolean;
   /** Files fill tables of the production table sink. Default: none. */
   readonly tables?: TablesTopology;
 }

@@ -12,7 +12,7 @@ import { runBackfill } from "../replay/backfill.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { createMemoryOutbox } from "../stores/memory/outbox.ts";
-import type { SimLane } from "./history.ts";
+import type { DrawnValues, SimLane } from "./history.ts";
 import { createSimPipeline } from "./hosts/sim-pipeline.ts";
 import type { Topology } from "./topology.ts";
 import type { HandlerPlan } from "./workload.ts";
@@ -30,6 +30,10 @@ export interface HandlerTools {
   handling(name: string, attempt: number, fence: number | null, lane: SimLane): void;
   /** How much older the event time of a record is than its notification. */
   lateMsOf(name: string): number;
+  /** Call it with what the context answered, for the history. */
+  drew(name: string, fence: number | null, values: DrawnValues): void;
+  /** How much older the event time function says that a record is, at this call. */
+  driftMsOf(name: string): number;
 }
 
 export interface WorldParts {

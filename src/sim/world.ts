@@ -245,7 +245,9 @@ class RunningWorld implements World {
       topology,
       planOf: (name) => this.#planOf(name),
       lateMsOf: (name) => this.#lateMs.get(name) ?? 0,
+      driftMsOf: () => 0,
       handling: () => {},
+      drew: () => {},
     });
   }
 

@@ -81,8 +81,11 @@ test("a run's manifest and documents name its inputs, outputs and digests", asyn
   expect(rows).toBe('{"table":"line","key":["1"]}\n{"table":"line","key":["2"]}\n');
   expect(await end("lineage", "line:9")).toMatchObject({
     code: 1,
-    err: expect.stringContaining("no visible row with this key"),
+    err: "The table line has no visible row with the key 9.\n",
   });
+  const table = await end("lineage", "line", "--as", "openlineage");
+  const [, all] = JSON.parse(table.out) as { inputs: { name: string }[] }[];
+  expect(all?.inputs.map(({ name }) => name).sort()).toEqual(["a.csv", "b c.csv"]);
 
   const out = join(commands.folder, "prov.json");
   expect(await end("lineage", run.id ?? "", "--out", "prov.json")).toMatchObject({ code: 0 });
@@ -102,6 +105,17 @@ test("a run or an object that is not recorded is answered in one line", async ()
   });
   expect(await end("lineage", "s3://files/other.csv")).toMatchObject({
     code: 1,
-    err: "The ledger has neither a run nor a committed object named s3://files/other.csv.\n",
+    err: "The ledger has no committed record of s3://files/other.csv.\n",
   });
+  const unknown = [
+    [
+      "other",
+      "The ledger has no run other, and no run wrote to a table of that name; see runs list.",
+    ],
+    ["s3://files", "s3://files names no object; write s3://bucket/key."],
+    ["other:1", "The ledger's database has no table other of a pipeline."],
+  ] as const;
+  for (const [what, sentence] of unknown) {
+    expect(await end("lineage", what)).toMatchObject({ code: 1, err: `${sentence}\n` });
+  }
 });

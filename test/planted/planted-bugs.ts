@@ -4,6 +4,32 @@ import type { PlantedBug } from "./planted-bug.ts";
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
+    name: "time-of-this-attempt",
+    mistake: "A retry runs at the event time of its own attempt, not at the recorded one.",
+    file: "src/ingest/stages/claim.ts",
+    find: "const recorded = { ...input, lane, eventTime }; // C8",
+    replace: "const recorded = { ...input, lane };",
+    checker: "same-time-and-random",
+  },
+  {
+    name: "random-of-the-attempt",
+    mistake: "Random values are derived from the attempt, so a retry gets others.",
+    file: "src/ingest/stages/handle.ts",
+    find: "const fixed = fixedContext(pipeline, record, claim);",
+    replace:
+      "const seed = String(claim.attempt);\n" +
+      "      const fixed = fixedContext({ ...pipeline, seed }, record, claim);",
+    checker: "same-time-and-random",
+  },
+  {
+    name: "random-of-the-run",
+    mistake: "Random values are derived from the run, so a retry after a restart gets others.",
+    file: "src/ingest/stages/handle.ts",
+    find: "const fixed = fixedContext(pipeline, record, claim);",
+    replace: "const fixed = fixedContext({ ...pipeline, seed: runId }, record, claim);",
+    checker: "same-time-and-random",
+  },
+  {
     name: "refused-payload-in-dead-letter",
     mistake: "The dead letter of a refused message is the message itself, payload included.",
     file: "src/ingest/dead-letters/dead-letter.ts",

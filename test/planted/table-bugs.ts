@@ -101,6 +101,14 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
     checker: "promote-loses-nothing",
   },
   {
+    name: "replay-asks-for-event-times-again",
+    mistake: "A replay calls the event time function instead of using recorded event times.",
+    file: "src/ingest/stages/event-time.ts",
+    find: "if (recorded === null) return times.resolve(record, inFlight);",
+    replace: "if (recorded !== undefined) return times.resolve(record, inFlight);",
+    checker: "same-time-and-random",
+  },
+  {
     name: "replay-in-the-live-generation",
     mistake: "A replay runs its records in the generation of the live pipeline.",
     file: "src/replay/run-replay.ts",

@@ -1,6 +1,7 @@
 // tidegate lineage, tidegate runs: what a run read and wrote, from the ledger.
 
 import { TidegateError } from "../../core/errors.ts";
+import type { LineageFacts } from "../../lineage/lineage-facts.ts";
 import { LINEAGE_FORMATS } from "../../lineage/merge-documents.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
@@ -47,8 +48,8 @@ export const lineage = command({
   name: "lineage",
   summary: "Show what a run or an object became, as a PROV, DCAT, STAC or OpenLineage document.",
   argument: {
-    name: "RUN|OBJECT|ROW",
-    doc: "The id of a run (see runs list), s3://bucket/key, or table:key of a row.",
+    name: "RUN|OBJECT|TABLE|ROW",
+    doc: "The id of a run (see runs list), s3://bucket/key, a table, or table:key of a row.",
   },
   flags: {
     rows: toggle("List the rows that an object owns as JSON lines, instead of a document."),
@@ -58,30 +59,41 @@ export const lineage = command({
   },
   run: ({ argument: what = "", flags, out }) =>
     withLedger(flags, async ({ ledger, scopes, locationOf }) => {
-      const { factsOfObject, factsOfRun, findRecordedRun } = await import(
-        "../../run/lineage/recorded-run.ts"
-      );
-      const { renderLineage } = await import("../../lineage/merge-documents.ts");
-      const [, bucket, key] = OBJECT_URL.exec(what) ?? [];
-      const facts = [];
       if (flags.rows) return listRows(ledger, what, out);
-      if (bucket !== undefined && key !== undefined) {
-        for (const scope of scopes)
-          facts.push(...(await factsOfObject(ledger, scope, { bucket, key }, locationOf)));
-      } else {
-        const run = await findRecordedRun(ledger, scopes, what);
-        if (run !== null) facts.push(await factsOfRun(ledger, run, locationOf));
-        else facts.push(...(await factsOfRow({ ledger, scopes, locationOf }, what, out)));
-      }
-      if (facts.length === 0) {
-        out.note(`The ledger has neither a run nor a committed object named ${what}.`);
+      const { renderLineage } = await import("../../lineage/merge-documents.ts");
+      const result = await factsAbout({ ledger, scopes, locationOf }, what);
+      if (typeof result === "string") {
+        out.note(result);
         return EXIT_FAILED;
       }
-      const document = renderLineage(flags.as ?? "prov", facts);
+      const document = renderLineage(flags.as ?? "prov", result);
       await print([`${JSON.stringify(document, null, 2)}\n`], flags.out, out);
       return EXIT_OK;
     }),
 });
+
+/** The facts about what the text names, or a sentence that says why there are none. */
+async function factsAbout(opened: Opened, what: string): Promise<LineageFacts[] | string> {
+  const recorded = await import("../../run/lineage/recorded-run.ts");
+  const { ledger, scopes, locationOf } = opened;
+  const inScopes = async (factsIn: (scope: LedgerScope) => Promise<LineageFacts[]>) =>
+    (await Promise.all(scopes.map(factsIn))).flat();
+  const [, bucket, key] = OBJECT_URL.exec(what) ?? [];
+  if (bucket !== undefined && key !== undefined) {
+    const object = { bucket, key };
+    const facts = await inScopes((scope) =>
+      recorded.factsOfObject(ledger, scope, object, locationOf),
+    );
+    return facts.length > 0 ? facts : `The ledger has no committed record of ${what}.`;
+  }
+  if (what.startsWith("s3://")) return `${what} names no object; write s3://bucket/key.`;
+  const run = await recorded.findRecordedRun(ledger, scopes, what);
+  if (run !== null) return [await recorded.factsOfRun(ledger, run, locationOf)];
+  if (TABLE_ROW.test(what)) return await factsOfRow(opened, what);
+  const facts = await inScopes((scope) => recorded.factsOfOutput(ledger, scope, what, locationOf));
+  if (facts.length > 0) return facts;
+  return `The ledger has no run ${what}, and no run wrote to a table of that name; see runs list.`;
+}
 
 /** Prints the rows that an object owns, one JSON line each. */
 async function listRows(ledger: Ledger, what: string, out: Output): Promise<ExitCode> {
@@ -100,21 +112,19 @@ async function listRows(ledger: Ledger, what: string, out: Output): Promise<Exit
   return listed === 0 ? EXIT_FAILED : EXIT_OK;
 }
 
-/** The facts of the record that wrote a row; none if the text does not name a row. */
-async function factsOfRow({ ledger, scopes, locationOf }: Opened, what: string, out: Output) {
+/** The facts of the record that wrote a row. */
+async function factsOfRow(
+  { ledger, scopes, locationOf }: Opened,
+  what: string,
+): Promise<LineageFacts[] | string> {
   const { findRowOrigin } = await import("../../run/lineage/row-lineage.ts");
   const { factsOfRecord } = await import("../../run/lineage/recorded-run.ts");
-  const [, table, text = ""] = TABLE_ROW.exec(what) ?? [];
-  if (table === undefined) return [];
+  const [, table = "", text = ""] = TABLE_ROW.exec(what) ?? [];
   const row = await findRowOrigin(ledger, scopes, table, keyOf(text));
-  if (row.kind !== "found") {
-    const lacks = row.kind === "no-table" ? "such table" : "visible row with this key";
-    out.note(`The ledger's database has no ${lacks}.`);
-    return [];
-  }
+  if (row.kind === "no-table") return `The ledger's database has no table ${table} of a pipeline.`;
+  if (row.kind === "no-row") return `The table ${table} has no visible row with the key ${text}.`;
   if (row.origin !== null) return [await factsOfRecord(ledger, row.origin, locationOf)];
-  out.note("The row exists, but the ledger no longer has the record that wrote it.");
-  return [];
+  return `The row ${what} exists, but the ledger no longer has the record that wrote it.`;
 }
 
 /** A key of one column as it is, one of several columns as a JSON array. */
@@ -238,8 +248,10 @@ async function print(
       await pipeline(Readable.from(pieces), createWriteStream(path, { flags: "wx" }));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code !== "EEXIST") throw error;
-      throw new TidegateError("TG_CONFIG_INVALID", `${path} exists; name another file with --out`);
+      if (code === undefined) throw error;
+      const reason = code === "EEXIST" ? "exists" : `cannot be written (${code})`;
+      const message = `${path} ${reason}; name another file with --out`;
+      throw new TidegateError("TG_CONFIG_INVALID", message);
     }
     return;
   }

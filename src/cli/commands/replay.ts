@@ -87,7 +87,7 @@ export const replay = command({
     "manifest-dir": text(
       "FOLDER",
       null,
-      "Folder for the manifest of the run: RUN/run_manifest.json.",
+      "Folder or s3://bucket/prefix for the manifest of the run: RUN/run_manifest.json.",
     ),
     "dry-run": toggle("Print the plan, and change nothing."),
     ...replayLocation,

@@ -3,6 +3,7 @@
 //       out, else 1. Versions that a later event replaced, and that are gone, are only counted.
 
 import { readFileSync } from "node:fs";
+import type { Reproduction } from "../../run/replay/reproduce.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../command.ts";
 import { interruption } from "../stop-signals.ts";
 import { replayLocation } from "./replay.ts";
@@ -52,10 +53,22 @@ export const reproduce = command({
     }
     if (gone > 0)
       out.line(`  ${gone} versions are gone; later events of the manifest replaced them`);
+    for (const line of coverLines(result.covers)) out.line(line);
     if (leftOut > 0) out.line(`  not run: ${leftOut} records whose events cannot be rebuilt`);
     return isSame ? EXIT_OK : EXIT_FAILED; // E1
   },
 });
+
+/** What the manifest leaves out, and what its result therefore says nothing about. */
+function coverLines({ part, parts, sealed }: Reproduction["covers"]): string[] {
+  const lines: string[] = [];
+  if (parts > 1) lines.push(`  only part ${part} of ${parts}; run the other parts, too`);
+  if (sealed === "open") lines.push("  the run had not ended when the manifest was written");
+  if (sealed === "presumed") {
+    lines.push("  the end of the run was presumed; if there is a revision-2, run that instead");
+  }
+  return lines;
+}
 
 function textOf(path: string): string {
   try {

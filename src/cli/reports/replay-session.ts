@@ -3,10 +3,8 @@
 //   S1. Without an endpoint, the embedded cloud that runs on the data folder is used, if the ledger
 //       is that folder's.
 
-import { createWriteStream, existsSync, mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { Readable } from "node:stream";
-import { pipeline as pipeStreams } from "node:stream/promises";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
@@ -14,6 +12,7 @@ import { listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
 import { outputLocations } from "../../run/lineage/output-locations.ts";
 import { manifestOfRun } from "../../run/lineage/recorded-manifest.ts";
 import { findRecordedRun } from "../../run/lineage/recorded-run.ts";
+import { checkManifestTarget, openManifestTarget } from "../../run/manifests/manifest-target.ts";
 import { findRunningCloud } from "../../run/open/endpoint-file.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
@@ -49,28 +48,35 @@ export async function openReplaySession(
   const url = ledger ?? ledgerIn(data);
   const replays: Replays = await openReplays(pipeline, { ledger: url, endpoint, region, file });
   const writeManifest = (entry: ReplayEntry, folder: string) =>
-    writeRunManifest({ pipeline, url, entry }, folder);
+    writeRunManifest({ pipeline, url, entry, server: { endpoint, region } }, folder);
   return { replays, pipeline, prepared, bucket: pipeline.source.bucket, writeManifest };
 }
 
-/** Writes the manifest of a replay; returns the path. */
-async function writeRunManifest(
-  of: { readonly pipeline: Pipeline; readonly url: string; readonly entry: ReplayEntry },
-  folder: string,
-): Promise<string> {
-  const { pipeline, url, entry } = of;
+interface ManifestOf {
+  readonly pipeline: Pipeline;
+  readonly url: string;
+  readonly entry: ReplayEntry;
+  readonly server: { readonly endpoint: string | undefined; readonly region: string | undefined };
+}
+
+/** Writes the manifest of a replay to a folder or a bucket; returns where. */
+async function writeRunManifest(of: ManifestOf, to: string): Promise<string> {
+  const { pipeline, url, entry, server } = of;
+  checkManifestTarget(to, pipeline);
   const scope = { pipeline: pipeline.name, generation: entry.generation };
   const ledger = await openLedger(url, systemPorts, { readOnly: true });
+  const target = await openManifestTarget(to, server);
   try {
     const run = await findRecordedRun(ledger, [scope], entry.run);
     if (run === null) throw new TidegateError("TG_REPLAY_REFUSED", `unknown run "${entry.run}"`);
-    const path = join(folder, entry.run, "run_manifest.json");
-    mkdirSync(dirname(path), { recursive: true });
+    const path = `${entry.run}/run_manifest.json`;
     const locations = outputLocations(pipeline, url);
     const pieces = manifestOfRun(ledger, run, locations, missingOf(entry));
-    await pipeStreams(Readable.from(pieces), createWriteStream(path));
-    return path;
+    const sealed = run.row.endedAt === null ? "open" : "ended";
+    await target.replace(path, { sealed, pieces }, new AbortController().signal);
+    return to.startsWith("s3://") ? `${to.replace(/\/$/, "")}/${path}` : join(to, path);
   } finally {
+    target.close();
     await ledger.close();
   }
 }

@@ -5,7 +5,9 @@
 //   M3. A live run is split by UTC day of the commit, and a day with many records into parts of
 //       about PART_RECORDS in the order of commits. A part is sorted in memory. Once a day is over,
 //       or the run is, its parts do not change: every process writes the same bytes.
-//   M4. Dead letters and held records belong to the first part of the day of their last attempt.
+//   M4. Dead letters and held records belong to the day of their last attempt: to its first part,
+//       and if there are too many, to parts of their own behind those of the commits.
+//   M5. Each part says how many there are, and how it is known that the run adds nothing to it.
 
 import {
   addMs,
@@ -19,13 +21,14 @@ import {
   createManifestSums,
   type ManifestHead,
   type ManifestInput,
+  type ManifestSeal,
   type ManifestTail,
   manifestInstant,
   writeManifest,
 } from "../../lineage/run-manifest.ts";
 import type { Ledger, ListedRecord, RecordPage, RecordQuery } from "../../ports/ledger.ts";
-import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import { byEventTime, manifestInputOf, storedJson } from "./manifest-input.ts";
+import { type ParkedSlice, parkedBy, parkedIn, sliceParked } from "./parked-records.ts";
 import {
   CLOCK_SLACK_MS,
   committedBy,
@@ -37,9 +40,6 @@ import {
 /** Records of one part, up to a page more (M3). */
 export const PART_RECORDS = 50_000;
 const PAGE_RECORDS = 500;
-const NOTES_PER_PAGE = 100;
-/** Notes that one part looks at, of each kind. */
-const NOTES_MAX = 100_000;
 const DAY_MS: DurationMs = days(1);
 
 /** Inputs that a replay does without. */
@@ -62,17 +62,20 @@ export async function* manifestOfRun(
     }
   }
   const { endedAt } = run.row;
-  const head = headOf(run, { part: 1, day: null, endedAt });
+  const sealed = endedAt === null ? "open" : "ended";
+  const head = headOf(run, { part: 1, parts: 1, day: null, endedAt, sealed, revision: 1 });
   yield* manifestText(head, inputs(), locationOf, missing);
 }
 
 async function spanOf(ledger: Ledger, run: RecordedRun) {
   let span: { from: EpochMs; to: EpochMs } | null = null;
-  for await (const { input } of committedBy(ledger, run)) {
-    const { eventTime } = input;
-    const from = Math.min(span?.from ?? eventTime, eventTime) as EpochMs;
-    const to = Math.max(span?.to ?? eventTime, eventTime) as EpochMs;
-    span = { from, to };
+  for (const records of [committedBy(ledger, run), parkedBy(ledger, run)]) {
+    for await (const { input } of records) {
+      const { eventTime } = input;
+      const from = Math.min(span?.from ?? eventTime, eventTime) as EpochMs;
+      const to = Math.max(span?.to ?? eventTime, eventTime) as EpochMs;
+      span = { from, to };
+    }
   }
   return span;
 }
@@ -113,6 +116,8 @@ export interface ManifestPart {
   readonly day: string;
   /** Counts from 1 in each day. */
   readonly part: number;
+  /** 2 if it replaces a manifest of a run that continued. */
+  readonly revision: number;
   /** The text, in pieces. */
   text(): AsyncIterable<string>;
 }
@@ -140,36 +145,66 @@ function livedOn({ startedAt, endedAt, seenAt }: RecordedRun["row"], day: EpochM
   return dayOf(startedAt) <= day && day <= dayOf(endedAt ?? seenAt);
 }
 
+export interface DayPartsOptions {
+  readonly locationOf: LocationOf;
+  readonly sealed: ManifestSeal;
+  readonly revision: number;
+  /** Default: PART_RECORDS. */
+  readonly partRecords?: number;
+}
+
 /** The parts of a day, last one first: if the first one exists, all do. */
 export async function partsOfDay(
   ledger: Ledger,
   run: RecordedRun,
   day: EpochMs,
-  options: { readonly locationOf: LocationOf; readonly partRecords?: number },
+  options: DayPartsOptions,
 ): Promise<ManifestPart[]> {
-  const { locationOf, partRecords = PART_RECORDS } = options;
+  const { locationOf, sealed, revision, partRecords = PART_RECORDS } = options;
   const query: RecordQuery = { by: "commit-time", from: day, to: addMs(day, DAY_MS) };
   const starts = await partStarts(ledger, run, query, partRecords);
-  const parked = await parkedBy(ledger, run, day);
-  const isEmpty = starts.length === 1 && starts[0]?.records === 0 && parked.length === 0;
+  const slices = await sliceParked(ledger, run, day, partRecords);
+  const isEmpty = starts.length === 1 && starts[0]?.records === 0 && slices.length === 0;
   if (isEmpty && !livedOn(run.row, day)) return [];
+  const contents = contentsOf(starts, slices);
   const { endedAt } = run.row;
   const ended = endedAt !== null && dayOf(endedAt) <= day ? endedAt : null;
-  const parts = starts.map(({ after, pages }, at): ManifestPart => {
+  const fixed = { parts: contents.length, day: dayName(day), endedAt: ended, sealed, revision };
+  const parts = contents.map(({ start, parked }, at): ManifestPart => {
     const part = at + 1;
-    const head = headOf(run, { part, day: dayName(day), endedAt: ended });
+    const head = headOf(run, { part, ...fixed });
     async function* text() {
-      const records = await pagesOf(ledger, run, query, { after, pages });
-      const all = part === 1 ? [...records, ...parked] : records; // M4
-      const sorted = all
-        .map((listed) => ({ listed, input: manifestInputOf(listed) }))
-        .sort((a, b) => byEventTime(a.input, b.input))
-        .map(({ listed }) => listed);
-      yield* manifestText(head, sorted, locationOf, []);
+      const records = start === null ? [] : await pagesOf(ledger, run, query, start);
+      const all = new Map(records.map((listed) => [listed.key, listed]));
+      for (const slice of parked) {
+        for await (const listed of parkedIn(ledger, run, slice, day)) {
+          if (!all.has(listed.key)) all.set(listed.key, listed);
+        }
+      }
+      const sorted = Array.from(all.values(), (listed) => ({
+        listed,
+        input: manifestInputOf(listed),
+      })).sort((a, b) => byEventTime(a.input, b.input));
+      yield* manifestText(
+        head,
+        sorted.map(({ listed }) => listed),
+        locationOf,
+        [],
+      );
     }
-    return { day: dayName(day), part, text };
+    return { day: dayName(day), part, revision, text };
   });
   return parts.reverse();
+}
+
+/** What each part has: commits, and the first slice of each kind in the first part (M4). */
+function contentsOf(starts: readonly PartStart[], slices: readonly ParkedSlice[]) {
+  const isFirst = ({ after }: ParkedSlice) => after === null;
+  const withCommits = starts.map((start, at) => {
+    return { start, parked: at === 0 ? slices.filter(isFirst) : [] };
+  });
+  const others = slices.filter((slice) => !isFirst(slice));
+  return [...withCommits, ...others.map((slice) => ({ start: null, parked: [slice] }))];
 }
 
 interface PartStart {
@@ -219,45 +254,11 @@ async function pagesOf(
   return records;
 }
 
-/** Dead letters and held records whose last attempt the run made on that day (M4). */
-async function parkedBy(
-  ledger: Ledger,
-  { scope, row }: RecordedRun,
-  day: EpochMs,
-): Promise<ListedRecord[]> {
-  const parked = new Map<RecordKey, ListedRecord>();
-  for (const kind of ["dossier", "held"] as const) {
-    for await (const key of notedKeys(ledger, scope, kind)) {
-      const view = parked.has(key) ? undefined : await ledger.show(scope, key);
-      if (view?.record.kind !== "parked" || view.input.runId !== row.id) continue;
-      if (dayOf(view.record.changedAt) !== day) continue;
-      parked.set(key, { key, record: view.record, input: view.input });
-    }
-  }
-  return [...parked.values()];
-}
-
-/** Keys of records with such a note; names with a space are parts of held messages. */
-async function* notedKeys(
-  ledger: Ledger,
-  scope: LedgerScope,
-  kind: "dossier" | "held",
-): AsyncGenerator<RecordKey> {
-  let after: string | null = null;
-  for (let read = 0; read < NOTES_MAX; read += NOTES_PER_PAGE) {
-    const page: readonly { readonly name: string }[] = await ledger.listNotes(scope, kind, {
-      after,
-      limit: NOTES_PER_PAGE,
-    });
-    for (const { name } of page) if (!name.includes(" ")) yield name as RecordKey;
-    after = page.at(-1)?.name ?? null;
-    if (page.length < NOTES_PER_PAGE) return;
-  }
-}
-
 function headOf(
   { scope, row }: RecordedRun,
-  of: { readonly part: number; readonly day: string | null; readonly endedAt: EpochMs | null },
+  of: Pick<ManifestHead["run"], "part" | "parts" | "day" | "sealed" | "revision"> & {
+    readonly endedAt: EpochMs | null;
+  },
 ): ManifestHead {
   const environment = Object.entries(storedJson(row.environment));
   const { file, values, pipelineDigest, ...request } = storedJson(row.parameters);
@@ -274,7 +275,10 @@ function headOf(
       pipeline: scope.pipeline,
       generation: scope.generation,
       part: of.part,
+      parts: of.parts,
       day: of.day,
+      sealed: of.sealed,
+      revision: of.revision,
       startedAt: manifestInstant(row.startedAt),
       endedAt: of.endedAt === null ? null : manifestInstant(of.endedAt),
       window: windowOf(request),

@@ -77,14 +77,53 @@ export async function factsOfRun(
   const records: ListedRecord[] = [];
   for await (const listed of committedBy(ledger, run)) {
     records.push(listed);
-    if (records.length > RECORDS_MAX) {
-      const message =
-        `the run ${run.row.id} has more than ${RECORDS_MAX} records, too many for one document; ` +
-        "use tidegate runs manifest";
-      throw new TidegateError("TG_VALUE_INVALID", message); // R3
-    }
+    refuseMany(`the run ${run.row.id}`, records.length);
   }
   return factsOf(run, records, locationOf);
+}
+
+/** R3 */
+function refuseMany(name: string, records: number): void {
+  if (records <= RECORDS_MAX) return;
+  const message =
+    `${name} has more than ${RECORDS_MAX} records, too many for one document; ` +
+    "use tidegate runs manifest";
+  throw new TidegateError("TG_VALUE_INVALID", message);
+}
+
+/** The facts about one output: for each run that wrote to it, the records that did. */
+export async function factsOfOutput(
+  ledger: Ledger,
+  scope: LedgerScope,
+  output: string,
+  locationOf: LocationOf,
+): Promise<LineageFacts[]> {
+  const byRun = new Map<string, ListedRecord[]>();
+  let records = 0;
+  for await (const listed of recordsOf(ledger, scope, { by: "commit-time" })) {
+    if (!Object.hasOwn(manifestInputOf(listed).wrote, output)) continue;
+    records += 1;
+    refuseMany(`the output ${output}`, records);
+    const { runId } = listed.input;
+    const ofRun = byRun.get(runId) ?? [];
+    ofRun.push(listed);
+    byRun.set(runId, ofRun);
+  }
+  return await factsByRun(ledger, scope, byRun, locationOf);
+}
+
+async function factsByRun(
+  ledger: Ledger,
+  scope: LedgerScope,
+  byRun: ReadonlyMap<string, readonly ListedRecord[]>,
+  locationOf: LocationOf,
+): Promise<LineageFacts[]> {
+  const facts: LineageFacts[] = [];
+  for (const [id, records] of byRun) {
+    const row = (await ledger.findRun(scope, id)) ?? unrecordedRun(id, records);
+    facts.push(factsOf({ scope, row }, records, locationOf));
+  }
+  return facts.toSorted((a, b) => a.run.startedAt - b.run.startedAt);
 }
 
 /** The facts about one object: for each run that committed versions of it, those versions. */
@@ -102,12 +141,7 @@ export async function factsOfObject(
     const { runId } = listed.input;
     byRun.set(runId, [...(byRun.get(runId) ?? []), listed]);
   }
-  const facts: LineageFacts[] = [];
-  for (const [id, records] of byRun) {
-    const row = (await ledger.findRun(scope, id)) ?? unrecordedRun(id, records);
-    facts.push(factsOf({ scope, row }, records, locationOf));
-  }
-  return facts.toSorted((a, b) => a.run.startedAt - b.run.startedAt);
+  return await factsByRun(ledger, scope, byRun, locationOf);
 }
 
 /** The facts about one record: the run that committed it, its object or message, its outputs. */
@@ -123,15 +157,15 @@ export async function factsOfRecord(
 
 /** A run whose row expired, or whose process died before it wrote one. */
 function unrecordedRun(id: string, records: readonly ListedRecord[]): RunRow {
-  const times = records.map(({ record }) => record.changedAt);
-  const startedAt = Math.min(...times) as EpochMs;
+  const times = records.map(({ record }) => record.changedAt).toSorted((a, b) => a - b);
+  const startedAt = times[0] as EpochMs;
   const unknown = "0".repeat(64);
   return {
     id,
     kind: "live",
     startedAt,
     endedAt: null,
-    seenAt: Math.max(...times) as EpochMs,
+    seenAt: times.at(-1) as EpochMs,
     codeDigest: unknown,
     configDigest: unknown,
     environment: "{}",

@@ -1,15 +1,21 @@
 // Live manifests: writes the manifests of a pipeline's runs while it runs.
-//   V1. A part is written when it can no longer change: when its UTC day is over, or its run. The
-//       ledger has everything that it says, so a process that is killed loses nothing: the next
-//       start writes what is missing.
+//   V1. A day of a run is written when it can no longer change: when the run wrote its end, or a
+//       heartbeat after the day, both with some time for calls in flight. The ledger has everything
+//       that it says, so kill -9 loses nothing: a later process writes what is missing.
 //   V2. It never delays the pipeline. A manifest that cannot be written is counted, logged and
 //       tried again in the next round. Closing waits for at most CLOSE_MS.
 //   V3. Processes that share a ledger may write the same part: they write the same bytes, once.
 //   V4. The first part of a day is written last, so if it exists, the day is complete.
+//   V5. A silent run may be dead or frozen, and a frozen process may continue. Its end is presumed
+//       only after the day is over, or if its process is gone from this machine, and the manifest
+//       says so. If the run continues, a second revision replaces it, in a folder of its own.
+//   V6. All runs of the ledger get manifests, the own run and the newest ones first. A round looks
+//       at a bounded number of runs and days; the next one starts where it stopped.
 
-import { type DurationMs, days, minutes, msBetween, seconds } from "../../core/units.ts";
+import { type DurationMs, days, type EpochMs, minutes, seconds } from "../../core/units.ts";
 import { messageOf } from "../../ingest/policy/error-text.ts";
 import { CONSUMER_METRICS } from "../../ingest/telemetry/metrics.ts";
+import type { ManifestSeal } from "../../lineage/run-manifest.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
@@ -23,12 +29,18 @@ import type { ManifestTarget } from "./manifest-target.ts";
 export const ROUND_MS: DurationMs = minutes(10);
 /** After midnight, for commits that are dated by another clock. */
 export const DAY_GRACE_MS: DurationMs = minutes(5);
-/** Without a heartbeat for so long, a run of another machine is over. */
-export const DEAD_MS: DurationMs = minutes(15);
+/** How long after its day the end of a silent run is presumed (V5). */
+export const SILENT_MS: DurationMs = minutes(15);
 /** How long closing waits for the last part (V2). */
 const CLOSE_MS: DurationMs = seconds(10);
-/** Runs that a round looks at, newest first. */
-const RUNS_MAX = 100;
+/** Between two rounds while runs are left to look at (V6). */
+export const CATCH_UP_MS: DurationMs = seconds(10);
+const RUNS_PER_PAGE = 100;
+const PAGES_PER_ROUND = 3;
+/** Days that a round writes. */
+const DAYS_PER_ROUND = 100;
+/** After so many failures, a round ends. */
+const FAILURES_MAX = 3;
 const DAY_MS: DurationMs = days(1);
 
 export interface LiveManifests {
@@ -64,9 +76,9 @@ export function startLiveManifests(
   const rounds = work();
   async function work(): Promise<void> {
     for (;;) {
-      await writer.round();
+      const isDone = await writer.round();
       if (closing.signal.aborted) return;
-      await clock.sleep(ROUND_MS, closing.signal).catch(() => undefined);
+      await clock.sleep(isDone ? ROUND_MS : CATCH_UP_MS, closing.signal).catch(() => undefined);
       if (closing.signal.aborted) return;
     }
   }
@@ -89,60 +101,138 @@ function createManifestWriter(
   options: ManifestsOptions,
   signal: AbortSignal,
 ) {
-  const { ledger, target, telemetry } = ports;
-  const { scope, locationOf, partRecords } = options;
-  /** Days whose parts are known to exist, as `run/day`. */
-  const written = new Set<string>();
+  const { ledger, telemetry } = ports;
+  const { scope, runId } = options;
+  const days = createDayWriter(ports, options, signal);
+  /** Where the next round continues; null if it starts from the newest run. */
+  let cursor: string | null = null;
+  const round = { written: 0, failures: 0 };
+  const isFull = () => round.written >= DAYS_PER_ROUND || round.failures >= FAILURES_MAX;
 
-  async function writeDay(row: RunRow, day: ReturnType<typeof daysOf>[number]): Promise<void> {
-    const name = `${row.id}/${dayName(day)}`;
-    if (written.has(name)) return;
-    if (!(await target.has(pathOf(row.id, { day: dayName(day), part: 1 }), signal))) {
-      const sizes = partRecords === undefined ? {} : { partRecords };
-      for (const part of await partsOfDay(ledger, { scope, row }, day, { locationOf, ...sizes })) {
-        signal.throwIfAborted();
-        await target.put(pathOf(row.id, part), part.text(), signal); // V4
+  async function writeRun(row: RunRow): Promise<void> {
+    try {
+      for (const day of daysOf({ scope, row })) {
+        if (!isFull() && (await days.write(row, day))) round.written += 1;
       }
+    } catch (error) {
+      if (signal.aborted) throw error;
+      round.failures += 1;
+      reportFailure(telemetry, error); // V2
     }
-    written.add(name);
+  }
+
+  async function writePage(after: string | null): Promise<string | null> {
+    const page = await ledger.listRuns(scope, { after, limit: RUNS_PER_PAGE });
+    for (const row of page.runs) await writeRun(row);
+    return page.next;
+  }
+
+  /** V6 */
+  async function writeRuns(): Promise<void> {
+    const own = await ledger.findRun(scope, runId);
+    if (own !== undefined) await writeRun(own);
+    const second = await writePage(null);
+    if (second === null || isFull()) return;
+    cursor ??= second;
+    for (let page = 1; page < PAGES_PER_ROUND && cursor !== null; page += 1) {
+      const next: string | null = await writePage(cursor);
+      if (isFull()) return;
+      cursor = next;
+    }
   }
 
   return {
-    async round(): Promise<void> {
+    /** Whether it looked at all runs; if not, the next round is due soon. */
+    async round(): Promise<boolean> {
+      Object.assign(round, { written: 0, failures: 0 });
       try {
-        const { runs } = await ledger.listRuns(scope, { after: null, limit: RUNS_MAX });
-        for (const row of runs) {
-          for (const day of daysOf({ scope, row })) {
-            if (isSealed(ports, options, row, day)) await writeDay(row, day); // V1
-          }
-        }
+        await writeRuns();
       } catch (error) {
-        if (signal.aborted) return;
-        telemetry.count(CONSUMER_METRICS.manifestsFailed.name, 1);
-        const reason = messageOf(error);
-        telemetry.log("warn", `a run manifest was not written: ${reason}`, {}); // V2
+        if (signal.aborted) return true;
+        round.failures += 1;
+        reportFailure(telemetry, error); // V2
       }
+      return round.failures > 0 || (cursor === null && !isFull());
     },
   };
 }
 
-/** V1 */
-function isSealed(
+function reportFailure(telemetry: ManifestsPorts["telemetry"], error: unknown): void {
+  telemetry.count(CONSUMER_METRICS.manifestsFailed.name, 1);
+  telemetry.log("warn", `a run manifest was not written: ${messageOf(error)}`, {});
+}
+
+/** Writes the parts of a day, once, or a second time if its first seal was presumed (V5). */
+function createDayWriter(ports: ManifestsPorts, options: ManifestsOptions, signal: AbortSignal) {
+  const { clock, ledger, target } = ports;
+  const { scope, locationOf, partRecords } = options;
+  /** The seals of days whose parts are known to exist, by `run/day`. */
+  const seals = new Map<string, ManifestSeal>();
+  const seenOver = new Map<string, EpochMs>();
+
+  /** Whether a call that was in flight when the day ended had its time (V1). */
+  function isQuiet(name: string, sealed: ManifestSeal): boolean {
+    if (sealed !== "day-over") return true;
+    const now = clock.now();
+    const since = seenOver.get(name) ?? now;
+    seenOver.set(name, since);
+    return now - since >= DAY_GRACE_MS;
+  }
+
+  async function put(row: RunRow, day: EpochMs, sealed: ManifestSeal, revision: number) {
+    const sizes = partRecords === undefined ? {} : { partRecords };
+    const how = { locationOf, sealed, revision, ...sizes };
+    for (const part of await partsOfDay(ledger, { scope, row }, day, how)) {
+      signal.throwIfAborted();
+      await target.put(pathOf(row.id, part), { sealed, pieces: part.text() }, signal); // V4
+    }
+  }
+
+  return {
+    /** Whether something was to be written. */
+    async write(row: RunRow, day: EpochMs): Promise<boolean> {
+      const sealed = sealOf(ports, options, row, day);
+      const name = `${row.id}/${dayName(day)}`;
+      const existing = seals.get(name);
+      if (sealed === null || existing === sealed) return false;
+      if (existing !== undefined && existing !== "presumed") return false;
+      if (!isQuiet(name, sealed)) return false;
+      const find = (revision: number) =>
+        target.sealOf(pathOf(row.id, { day: dayName(day), part: 1, revision }), signal);
+      const first = await find(1);
+      const latest = first === "presumed" ? ((await find(2)) ?? first) : first;
+      const isDue = latest === null || (latest === "presumed" && sealed !== "presumed");
+      const revision = latest === null ? 1 : 2;
+      if (isDue) await put(row, day, sealed, revision);
+      const written = isDue ? await find(revision) : latest; // Of another process, perhaps.
+      seals.set(name, written ?? sealed);
+      seenOver.delete(name);
+      return isDue;
+    },
+  };
+}
+
+/** How it is known that the run adds nothing to the day; null if it may (V1, V5). */
+function sealOf(
   { clock, isAlive }: ManifestsPorts,
   { runId }: ManifestsOptions,
   { id, endedAt, seenAt, environment }: RunRow,
-  day: number,
-): boolean {
-  const now = clock.now();
-  if (endedAt !== null || now >= day + DAY_MS + DAY_GRACE_MS) return true;
-  if (id === runId) return false;
+  day: EpochMs,
+): ManifestSeal | null {
+  if (endedAt !== null) return "ended";
+  const overAt = day + DAY_MS + DAY_GRACE_MS;
+  if (seenAt >= overAt) return "day-over";
+  if (id === runId) return null;
+  if (clock.now() >= overAt + SILENT_MS) return "presumed";
   const { host, pid } = storedJson(environment);
-  const alive = isAlive(String(host), Number(pid));
-  return alive === null ? msBetween(seenAt, now) > DEAD_MS : !alive;
+  return isAlive(String(host), Number(pid)) === false ? "presumed" : null;
 }
 
 /** The path of a part below its target. */
-export function pathOf(run: string, { day, part }: Pick<ManifestPart, "day" | "part">): string {
+export function pathOf(
+  run: string,
+  { day, part, revision }: Pick<ManifestPart, "day" | "part" | "revision">,
+): string {
   const name = part === 1 ? "run_manifest.json" : `run_manifest.${part}.json`;
-  return `${run}/${day}/${name}`;
+  return `${run}/${day}/${revision === 1 ? "" : `revision-${revision}/`}${name}`;
 }

@@ -1,26 +1,42 @@
 // Manifest target: the folder or the bucket that run manifests are written to.
 //   T1. A manifest is written once. In a folder it appears whole, by a rename; in a bucket it is
 //       put only if its key is absent.
+//       An object says in its metadata how it is sealed, a file in its first lines. A manifest
+//       that says nothing is never replaced.
 //   T2. A bucket gets a manifest in one request, so its text is built in memory. Parts are small
 //       enough for that (M3 of recorded-manifest.ts).
 
 import { randomUUID } from "node:crypto";
 import { createWriteStream } from "node:fs";
-import { access, mkdir, rename, rm } from "node:fs/promises";
+import { access, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline as pipeStreams } from "node:stream/promises";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import type { ObjectWriter } from "../../ports/object-writer.ts";
+import type { ManifestSeal } from "../../lineage/run-manifest.ts";
+import type { ObjectWriter, WriteCondition } from "../../ports/object-writer.ts";
+import { storedJson } from "../lineage/manifest-input.ts";
 import { openAwsWriter } from "../open/aws-environment.ts";
 
+const SEAL_METADATA = "sealed";
+const RUN_LINE = '  "run": ';
+/** More than the head of a manifest up to the line of its run. */
+const HEAD_BYTES = 65_536;
 const BUCKET_URL = /^s3:\/\/([^/]+)\/?(.*)$/s;
 
+export interface SealedText {
+  readonly sealed: ManifestSeal;
+  readonly pieces: AsyncIterable<string>;
+}
+
 export interface ManifestTarget {
-  has(path: string, signal: AbortSignal): Promise<boolean>;
+  /** The seal of a manifest; null if there is none at the path. */
+  sealOf(path: string, signal: AbortSignal): Promise<ManifestSeal | null>;
   /** Writes a manifest, unless it exists (T1). */
-  put(path: string, pieces: AsyncIterable<string>, signal: AbortSignal): Promise<void>;
+  put(path: string, text: SealedText, signal: AbortSignal): Promise<void>;
+  /** Writes a manifest in place of an earlier one: a replay that failed may be continued. */
+  replace(path: string, text: SealedText, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
@@ -54,21 +70,31 @@ function folderTarget(folder: string): ManifestTarget {
       () => false,
     );
   return {
-    has: exists,
-    async put(path, pieces, signal) {
-      const to = join(folder, path);
-      await mkdir(dirname(to), { recursive: true });
-      const from = `${to}.${randomUUID().slice(0, 8)}.part`;
-      try {
-        const file = createWriteStream(from, { flags: "wx", flush: true });
-        await pipeStreams(Readable.from(pieces), file, { signal });
-        if (!(await exists(path))) await rename(from, to); // T1
-      } finally {
-        await rm(from, { force: true });
-      }
+    async sealOf(path) {
+      if (!(await exists(path))) return null;
+      return sealIn(await headOf(join(folder, path)));
     },
+    put: (path, text, signal) => write(path, text, signal, async () => !(await exists(path))),
+    replace: (path, text, signal) => write(path, text, signal, () => true),
     close: () => undefined,
   };
+  async function write(
+    path: string,
+    { pieces }: SealedText,
+    signal: AbortSignal,
+    mayRename: () => boolean | Promise<boolean>,
+  ): Promise<void> {
+    const to = join(folder, path);
+    await mkdir(dirname(to), { recursive: true });
+    const from = `${to}.${randomUUID().slice(0, 8)}.part`;
+    try {
+      const file = createWriteStream(from, { flags: "wx", flush: true });
+      await pipeStreams(Readable.from(pieces), file, { signal });
+      if (await mayRename()) await rename(from, to); // T1
+    } finally {
+      await rm(from, { force: true });
+    }
+  }
 }
 
 /** Exported for tests with a writer of their own. */
@@ -79,24 +105,64 @@ export function bucketTarget(
 ): ManifestTarget {
   const keyOf = (path: string) => `${folderOf(prefix)}${path}`;
   return {
-    has: async (path, signal) => (await writer.look(bucket, keyOf(path), signal)) !== undefined,
-    async put(path, pieces, signal) {
-      let text = "";
-      for await (const piece of pieces) text += piece; // T2
-      const object = {
-        bucket,
-        key: keyOf(path),
-        bytes: new TextEncoder().encode(text),
-        contentType: "application/json",
-        metadata: {},
-        condition: { absent: true },
-      } as const;
-      const answer = await writer.write(object, signal);
-      if (answer !== "conflict") return;
-      throw new TidegateError("TG_SINK_UNAVAILABLE", `${object.key} is being written by another`);
+    async sealOf(path, signal) {
+      const object = await writer.look(bucket, keyOf(path), signal);
+      return object === undefined ? null : knownSeal(object.metadata[SEAL_METADATA]);
+    },
+    async put(path, text, signal) {
+      await write(path, text, ABSENT, signal);
+    },
+    async replace(path, text, signal) {
+      const existing = await writer.look(bucket, keyOf(path), signal);
+      const condition = existing === undefined ? ABSENT : { etag: existing.etag };
+      if ((await write(path, text, condition, signal)) === "exists") throw busy(keyOf(path));
     },
     close,
   };
+  async function write(
+    path: string,
+    { sealed, pieces }: SealedText,
+    condition: WriteCondition,
+    signal: AbortSignal,
+  ) {
+    let text = "";
+    for await (const piece of pieces) text += piece; // T2
+    const bytes = new TextEncoder().encode(text);
+    const metadata = { [SEAL_METADATA]: sealed };
+    const kind = { contentType: "application/json", metadata, condition };
+    const answer = await writer.write({ bucket, key: keyOf(path), bytes, ...kind }, signal);
+    if (answer === "conflict") throw busy(keyOf(path));
+    return answer;
+  }
+}
+
+const ABSENT: WriteCondition = { absent: true };
+
+function busy(key: string): TidegateError {
+  return new TidegateError("TG_SINK_UNAVAILABLE", `${key} is being written by another`);
+}
+
+/** The beginning of a file, with everything before the inputs of a manifest. */
+async function headOf(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The seal that the line of the run has (R1 of run-manifest.ts). */
+function sealIn(head: string): ManifestSeal {
+  const line = head.split("\n").find((each) => each.startsWith(RUN_LINE)) ?? "";
+  const { sealed } = storedJson(line.slice(RUN_LINE.length, -1));
+  return knownSeal(sealed);
+}
+
+/** T1 */
+function knownSeal(sealed: unknown): ManifestSeal {
+  return sealed === "presumed" ? "presumed" : "ended";
 }
 
 /** A prefix that ends with a slash, or is empty. */

@@ -47,6 +47,8 @@ export interface Reproduction {
   readonly leftOut: number;
   /** Versions that a later event of the manifest replaced, and that are gone (D5). */
   readonly gone: number;
+  /** What the manifest does not cover: other parts of its day, or what a run did later. */
+  readonly covers: Pick<RunManifest["run"], "part" | "parts" | "sealed" | "revision">;
   /** Calls of the handler that may explain a difference. */
   readonly uses: ReplayStatus["uses"];
 }
@@ -96,6 +98,7 @@ export async function reproduceManifest(
   if (manifest.run.pipeline !== pipeline.name) {
     refuseReplay(`the manifest is of ${manifest.run.pipeline}, but the file has ${pipeline.name}`);
   }
+  const { part, parts, sealed, revision } = manifest.run;
   const committed = manifest.inputs.filter(isCommitted);
   const inputs = committed.flatMap((expected) => {
     const input = inputOf(pipeline, manifest, expected);
@@ -137,6 +140,7 @@ export async function reproduceManifest(
       replaced: replacedValues(manifest, pipeline),
       leftOut: committed.length - inputs.length,
       gone: compared.length - ran.length,
+      covers: { part, parts, sealed, revision },
       uses: status.uses,
     };
   } finally {

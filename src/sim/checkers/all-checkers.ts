@@ -25,6 +25,7 @@ import { noRunAfterCommit } from "./no-run-after-commit.ts";
 import { outageNotCounted } from "./outage-not-counted.ts";
 import { pauseHonoured } from "./pause-honoured.ts";
 import { refusedStaysOut } from "./refused-stays-out.ts";
+import { sameTimeAndRandom } from "./same-time-and-random.ts";
 import { watermarkMonotone } from "./watermark-monotone.ts";
 import { writeAhead } from "./write-ahead.ts";
 
@@ -51,6 +52,7 @@ export const CHECKERS: readonly Checker[] = [
   batchComplete,
   completeUpTo,
   laneDecidedOnce,
+  sameTimeAndRandom,
   heldNotLost,
   refusedStaysOut,
   ...TABLE_CHECKERS,

@@ -466,6 +466,41 @@ test("a lane that changes, or that a watermark decides before it is stored, is r
   expect(violatedBy(history(...same))).not.toContain("lane-decided-once");
 });
 
+test("same-time-and-random: another time or random value of a record is reported", () => {
+  const tail = "8123-8123-0123456789ab";
+  const drew = (now: number, fence: number | null, more: object = {}): NewEvent => {
+    const values = { now, random: 0.5, uuid: `00000000-000${now}-${tail}`, ...more };
+    return { kind: "drew", name: "e1", fence, replayed: false, values };
+  };
+  const claimedAt = (eventTime: number): NewEvent =>
+    ({ ...claimed("e1", 1), eventTime }) as NewEvent;
+  const directAt = (eventTime: number): NewEvent =>
+    ({ ...committed("e1", 1, true), eventTime }) as NewEvent;
+  const replayedAt = (now: number): NewEvent =>
+    ({ ...drew(now, null), replayed: true }) as NewEvent;
+  const NAME = "same-time-and-random";
+  for (const wrong of [
+    [claimedAt(5), claimedAt(6)],
+    [claimedAt(5), drew(6, 1)],
+    [claimedAt(5), directAt(6)],
+    [directAt(5), replayedAt(6)],
+    [drew(5, null), drew(5, null, { random: 0.6 })],
+    [drew(5, null), drew(5, null, { uuid: `00000000-0005-${tail.replace("ab", "ac")}` })],
+    [drew(5, null), drew(5, null, { uuid: `00000000-0006-${tail}` })],
+  ]) {
+    expect(violatedBy(history(...wrong))).toContain(NAME);
+  }
+  const right = [
+    drew(4, null),
+    claimedAt(5),
+    drew(5, 1),
+    drew(6, null),
+    directAt(5),
+    replayedAt(5),
+  ];
+  expect(violatedBy(history(...right))).not.toContain(NAME);
+});
+
 const held = (to: "ledger" | "queue"): NewEvent => ({ kind: "held", name: "e1", attempts: 1, to });
 
 test("a held record that is lost, or acknowledged before it is durable, is reported", () => {

@@ -146,6 +146,9 @@ export class Backfiller {
       lateMsOf: () => 0,
       handling: (name, attempt, fence, lane) =>
         history.add(process.name, { kind: "handling", name, attempt, fence, lane }),
+      drew: (name, fence, values) =>
+        history.add(process.name, { kind: "drew", name, fence, replayed: false, values }),
+      driftMsOf: () => 0,
     });
   }
 }

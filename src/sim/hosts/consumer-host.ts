@@ -156,7 +156,10 @@ export class ConsumerHost {
       planOf,
       handling: (name, attempt, fence, lane) =>
         history.add(this.name, { kind: "handling", name, attempt, fence, lane }),
+      drew: (name, fence, values) =>
+        history.add(this.name, { kind: "drew", name, fence, replayed: false, values }),
       lateMsOf,
+      driftMsOf: services.driftMsOf,
     });
     const { visibilityMs } = pipeline;
     const renewer = parts.createLeaseRenewer(

@@ -38,7 +38,7 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
       handle(tools, event, context)) as never,
   };
   if (topology.own) {
-    const eventTime = (body: OwnBody) => body.event_time;
+    const eventTime = (body: OwnBody) => ownEventTimeOf(tools, body);
     const partition = ({ body }: { readonly body: OwnBody }) => body.payload.group;
     return pipeline({ ...settings, partition, source: { queue, key: nameInBody, eventTime } });
   }
@@ -59,7 +59,24 @@ export function lateOf({ late, fifo }: HandlerTools["topology"]): LatePolicy {
 function eventTimeOf(tools: HandlerTools, { event_time, request_id }: ObjectEvent): number {
   const parsed = parseInstant(event_time);
   const putAt = parsed.kind === "instant" ? parsed.epochMs : Number.NaN;
-  return putAt - tools.lateMsOf(request_id ?? "");
+  const name = request_id ?? "";
+  return putAt - tools.lateMsOf(name) - tools.driftMsOf(name);
+}
+
+function ownEventTimeOf(tools: HandlerTools, { event_time, dedupe_key }: OwnBody): number {
+  const parsed = parseInstant(event_time);
+  const at = parsed.kind === "instant" ? parsed.epochMs : Number.NaN;
+  return at - tools.driftMsOf(dedupe_key);
+}
+
+/** Uses the context's time and random values, in an order that the attempt decides. */
+export function drawValues(tools: HandlerTools, name: string, context: HandlerContext): void {
+  if (tools.topology.draws !== true) return;
+  const { fence, attempt } = context;
+  const early = attempt % 2 === 0 ? context.uuid() : null;
+  const random = context.random();
+  const uuid = early ?? context.uuid();
+  tools.drew(name, fence, { now: context.now(), random, uuid });
 }
 
 /** The bodies that producers send are envelopes, which a source with a key reads as any JSON. */
@@ -113,6 +130,7 @@ async function handle(
   const name = nameOf(event);
   const plan = tools.planOf(name);
   tools.handling(name, attempt, fence, { lane, watermark });
+  drawValues(tools, name, context);
   if (plan.hanging) await clock.sleep(durationMs(Number.MAX_SAFE_INTEGER / 4), signal);
   if (plan.durationMs > 0) await clock.sleep(durationMs(plan.durationMs), signal);
   if (plan.poison) throw new PermanentError("this record is poison", { class: "poison" });

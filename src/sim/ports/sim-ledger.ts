@@ -285,8 +285,8 @@ function createRecorder(ports: SimPorts, actor: string) {
       const name = names.ofKey(key);
       if (result.kind !== "claimed") refused(name, result.kind);
       else {
-        const { fence, attempt, lane } = result;
-        add({ kind: "claimed", name, fence, attempt, lane, input: eventIn(input) });
+        const { fence, attempt, lane, eventTime } = result;
+        add({ kind: "claimed", name, fence, attempt, lane, eventTime, input: eventIn(input) });
       }
     },
     committed({ key, fence }: { key: string; fence: number }, result: CommitResult): void {
@@ -303,7 +303,7 @@ function createRecorder(ports: SimPorts, actor: string) {
       else {
         const { fence } = result;
         const details = { fence, superseded: false, direct: true, input: eventIn(input) };
-        add({ kind: "committed", name, ...details });
+        add({ kind: "committed", name, ...details, eventTime: input.eventTime });
       }
     },
     failed({ key, note, failure }: FailedAttempt & { note?: NoteInput }, result: FailResult): void {

@@ -4,7 +4,10 @@
 //   R1. Each replay has code of its own, whose version is part of every row that it writes.
 //   R2. Records of the replay's generation are not part of the history. A record of the live
 //       generation that a replay touches is, and a checker reports it.
+//       What its handlers draw is in the history, by the name of the live record.
 //   R3. A patient replay is promoted after all quarantined rows were redriven.
+//   R4. With unsteady times, the event time function of a replay gives other times than that of the
+//       live pipeline. The replay must not use them.
 
 import { TidegateError } from "../../core/errors.ts";
 import { createSeededRandom } from "../../core/seeded-random.ts";
@@ -46,6 +49,7 @@ export interface ReplayerOptions {
 }
 
 const RESTART_MS = 10_000;
+const REPLAY_DRIFT_MS = 60_000;
 const WAIT_MS = durationMs(15_000);
 /** Older than any event of a world. */
 const WINDOW_MS = 86_400_000;
@@ -154,14 +158,19 @@ export class Replayer {
     const plan = { durationMs: 20, failures: 0, poison: false, hanging: false };
     const failing = { ...plan, failures: 1 };
     const planOf = (name: string) => (this.#dice.roll(`${name} fails`, 0.1) ? failing : plan);
-    const tools = { actor: this.name, clock: process.clock, topology, lateMsOf, planOf };
+    const drew: HandlerTools["drew"] = (name, fence, values) =>
+      history.add(this.name, { kind: "drew", name, fence, replayed: true, values });
+    const handling = () => undefined;
+    const driftMsOf = () => (topology.unsteadyTimes === true ? REPLAY_DRIFT_MS : 0); // R4
+    const drawn = { drew, driftMsOf, handling };
+    const tools = { actor: this.name, clock: process.clock, topology, lateMsOf, planOf, ...drawn };
     const world = { tables: this.#tables, names: ports.names };
     const code = { version: nth, acceptsBad: () => this.#acceptsBad };
     return {
       process,
       ledger: createSimLedger(own, process, ledger, options),
       objects: createSimObjects(own, process, bucket, endpoints.objects),
-      pipeline: createTablesPipeline({ ...tools, handling: () => undefined }, world, code),
+      pipeline: createTablesPipeline(tools, world, code),
     };
   }
 

@@ -263,7 +263,8 @@ class TableFold {
 
   /** A replay uses neither the queue nor the records of the live pipeline. */
   #checkApart(event: HistoryEvent): void {
-    if (!event.actor.startsWith("replay-") || event.kind === "process") return;
+    if (!event.actor.startsWith("replay-")) return;
+    if (event.kind === "process" || event.kind === "drew") return;
     const names = "name" in event ? [event.name] : [];
     const message = `${event.actor} touched the live pipeline (${event.kind})`;
     this.#find("replay-stays-apart", event, names, message);

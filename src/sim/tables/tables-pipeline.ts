@@ -8,7 +8,7 @@ import { type Pipeline, pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { ObjectEventFacts } from "../../ingest/spec/event-facts.ts";
 import { PermanentError } from "../../ingest/spec/handler-errors.ts";
 import type { StandardSchema } from "../../ingest/spec/standard-schema.ts";
-import { lateOf } from "../hosts/sim-pipeline.ts";
+import { drawValues, lateOf } from "../hosts/sim-pipeline.ts";
 import { BUCKET } from "../ports/sim-bucket.ts";
 import type { RecordNames } from "../record-names.ts";
 import { PIPELINE_NAME } from "../record-names.ts";
@@ -60,6 +60,7 @@ export function createTablesPipeline(
       const name = names.ofOutboxKey(context.key);
       const plan = tools.planOf(name);
       tools.handling(name, attempt, fence, { lane, watermark });
+      drawValues(tools, name, context);
       const acceptsBad = code.acceptsBad();
       if (plan.hanging) {
         await tools.clock.sleep(durationMs(Number.MAX_SAFE_INTEGER / 4), signal);
@@ -101,5 +102,6 @@ function eventTimeOf(
 ): number {
   const parsed = parseInstant(event_time);
   const putAt = parsed.kind === "instant" ? parsed.epochMs : Number.NaN;
-  return putAt - tools.lateMsOf(tables.nameOfSequencer(sequencer));
+  const name = tables.nameOfSequencer(sequencer);
+  return putAt - tools.lateMsOf(name) - tools.driftMsOf(name);
 }
