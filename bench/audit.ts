@@ -52,6 +52,7 @@ async function auditStores(folder: string): Promise<void> {
   const subject = { ...SCOPE, bucket: BUCKET, prefix: "" };
   const builder = new StatementBuilder({ subject, ...window, previous: null });
   const begun = performance.now();
+  const begunCpu = process.cpuUsage();
   await runAudit(
     {
       clock,
@@ -75,6 +76,8 @@ async function auditStores(folder: string): Promise<void> {
     new AbortController().signal,
   );
   const seconds = (performance.now() - begun) / 1_000;
+  const { user, system } = process.cpuUsage(begunCpu);
+  const cpuSeconds = (user + system) / 1_000_000;
   const { counts, digest } = builder.end({
     id: "bench",
     startedAt: "",
@@ -84,7 +87,7 @@ async function auditStores(folder: string): Promise<void> {
     graceMs: 0,
   });
   const peakMib = process.resourceUsage().maxRSS / KIB_PER_MIB;
-  console.log(JSON.stringify({ seconds, peakMib, counts, digest }));
+  console.log(JSON.stringify({ seconds, cpuSeconds, peakMib, counts, digest }));
   await ledger.close();
   await cloud.close();
 }
@@ -93,8 +96,9 @@ function measure(): void {
   const folder = mkdtempSync(join(tmpdir(), "tidegate-bench-audit-"));
   try {
     runSelf("--fill", folder);
-    const { seconds, peakMib, counts } = JSON.parse(runSelf("--audit", folder)) as {
+    const { seconds, cpuSeconds, peakMib, counts } = JSON.parse(runSelf("--audit", folder)) as {
       readonly seconds: number;
+      readonly cpuSeconds: number;
       readonly peakMib: number;
       readonly counts: Readonly<Record<string, number>>;
     };
@@ -105,6 +109,7 @@ function measure(): void {
     const isSmall = peakMib <= PEAK_MIB_MAX;
     const word = (met: boolean) => (met ? "met" : "missed");
     console.log(`audit: ${seconds.toFixed(1)} s, ${Math.round(rate)} objects/s (${word(isFast)})`);
+    console.log(`processor: ${cpuSeconds.toFixed(1)} s in all threads`);
     console.log(`peak: ${Math.round(peakMib)} MiB with the cloud (${word(isSmall)})`);
     if (flags.check && !(isFast && isSmall)) process.exitCode = 1;
   } finally {

@@ -34,6 +34,7 @@ export const LISTED: ReadonlySet<AuditStatus> = new Set([
   "waiting",
 ]);
 
+/** What an audit says about one object version. */
 export interface AuditLine {
   readonly key: string;
   readonly versionId: string | null;

@@ -13,6 +13,8 @@
 //       else was applied between them. The clocks of two commits may differ.
 //   J6. The sink must not be behind the ledger, as a sink is that was restored from an older copy.
 //       Only sequencers prove it: an effect of a record without one is not compared.
+//   J7. Of the records about the same bytes without versions, the newest MATCHES_MAX are compared:
+//       an object that is written again with the same bytes a million times costs no memory.
 
 import { unreachable } from "../core/assert.ts";
 import { compareSequencers } from "../core/events/sequencer.ts";
@@ -32,6 +34,8 @@ export interface JudgeContext {
   readonly isHeld: (failure: Failure) => boolean;
   /** Whether the pipeline ingests removals, so that rows of deleted objects must go. */
   readonly handlesRemovals: boolean;
+  /** Whether the source has a filter that ignores the key, so that it needs no effect. */
+  readonly isFiltered: (key: string) => boolean;
   /** Whether effects are compared, too. */
   readonly hasSink: boolean;
   readonly inWindow: (at: EpochMs) => boolean;
@@ -61,24 +65,28 @@ interface Match {
 
 interface VersionEntry {
   readonly version: ListedObject;
-  readonly matches: Match[];
+  matches: Match[];
 }
 
 /** How far clocks may differ when commits are compared by time (J5). */
 const CLOCKS_DIFFER_MS = minutes(1);
 const OTHERS_MAX = 1_000;
+/** Matches of one version that are kept (J7). */
+const MATCHES_MAX = 1_000;
+/** Versions of an object that are searched one by one. */
+const SEARCHED_MAX = 4;
 
 export class KeyJudge {
   readonly #context: JudgeContext;
   readonly #key: string;
   readonly #emit: Emit;
   readonly #entries: VersionEntry[];
-  readonly #byVersion = new Map<string, VersionEntry>();
-  readonly #unversioned: VersionEntry[] = [];
+  /** Null if there are few: most objects have one version, and then a search costs less. */
+  readonly #byVersion: ReadonlyMap<string | null, VersionEntry> | null;
   readonly #effects: readonly ListedEffect[];
   /** Records that the sink names, with the sequencer of those that were applied (J6). */
-  readonly #named = new Map<RecordKey, string | null>();
-  readonly #otherCommits: EpochMs[] = [];
+  #named: Map<RecordKey, string | null> | null = null;
+  #otherCommits: EpochMs[] | null = null;
   #newest: Match | null = null;
   /** The newest applied record, if the bucket does not have its version. */
   #newestGone: Match | null = null;
@@ -95,35 +103,34 @@ export class KeyJudge {
     this.#effects = effects;
     this.#emit = emit;
     this.#entries = versions.map((version) => ({ version, matches: [] }));
-    for (const entry of this.#entries) {
-      const { versionId } = entry.version;
-      if (versionId === null) this.#unversioned.push(entry);
-      else this.#byVersion.set(versionId, entry);
-    }
+    this.#byVersion =
+      versions.length <= SEARCHED_MAX
+        ? null
+        : new Map(this.#entries.map((entry) => [entry.version.versionId, entry]));
   }
 
   /** Adds a record of the object, in any order (J2). */
   record(listed: ListedRecord): void {
     const { key, record, input } = listed;
     const isNamed = this.#effects.some((effect) => effect.recordKey === key);
-    if (isNamed) this.#named.set(key, null);
-    const times = input.object?.sequencer === null ? this.#times() : [];
-    const kind = kindOfRecord(this.#context.scope, listed, times);
+    if (isNamed) this.#name(key, null);
+    const about = this.#entryOf(listed);
+    const kind = kindOfRecord(this.#context.scope, listed, about?.version.lastModified ?? null);
     if (kind === "other" || input.object === null) return;
     const status = this.#statusOf(record);
     const { sequencer } = input.object;
-    if (isNamed && status === "committed") this.#named.set(key, sequencer);
+    if (isNamed && status === "committed") this.#name(key, sequencer);
     const match: Match = { key, kind, status, sequencer, changedAt: record.changedAt, listed };
-    const entry = kind === "removed" ? undefined : this.#entryOf(listed);
+    const entry = kind === "removed" ? undefined : about;
     const isNewest = status === "committed" && isNewer(match, this.#newest);
     const isOther = status === "committed" && entry === undefined;
-    if (isOther && this.#otherCommits.length < OTHERS_MAX) this.#otherCommits.push(match.changedAt);
+    if (isOther) this.#addOther(match.changedAt);
     if (isNewest) {
       this.#newest = match;
       if (this.#newestGone !== null) this.#gone(this.#newestGone);
       this.#newestGone = null;
     }
-    if (entry !== undefined) entry.matches.push(match);
+    if (entry !== undefined) addMatch(entry, match);
     else if (kind === "removed") return;
     else if (isNewest) this.#newestGone = match;
     else this.#gone(match);
@@ -146,22 +153,32 @@ export class KeyJudge {
       }
     }
     for (const effect of this.#effects) {
-      if (this.#named.has(effect.recordKey) || !this.#context.inWindow(effect.eventTime)) continue;
+      if (this.#named?.has(effect.recordKey) === true || !this.#context.inWindow(effect.eventTime))
+        continue;
       const reason = "the sink has rows of a record that the ledger does not have";
       const line = { ...this.#base(effect.eventTime), records: [effect.recordKey], reason };
       this.#emit({ ...line, status: "orphan" }, { kind: "no-record", effect });
     }
   }
 
-  #times(): EpochMs[] {
-    return this.#entries.map(({ version }) => version.lastModified);
+  #name(key: RecordKey, sequencer: string | null): void {
+    this.#named ??= new Map();
+    this.#named.set(key, sequencer);
+  }
+
+  #addOther(changedAt: EpochMs): void {
+    this.#otherCommits ??= [];
+    if (this.#otherCommits.length < OTHERS_MAX) this.#otherCommits.push(changedAt);
   }
 
   #entryOf({ input }: ListedRecord): VersionEntry | undefined {
     const { object } = input;
     if (object === null) return undefined;
-    if (object.versionId !== null) return this.#byVersion.get(object.versionId);
-    return this.#unversioned.find(({ version }) => isAbout(object, version));
+    const entry =
+      this.#byVersion === null
+        ? this.#entries.find(({ version }) => version.versionId === object.versionId)
+        : this.#byVersion.get(object.versionId);
+    return entry !== undefined && isAbout(object, entry.version) ? entry : undefined;
   }
 
   #statusOf(record: ListedRecord["record"]): AuditStatus {
@@ -213,7 +230,8 @@ export class KeyJudge {
   }
 
   #judge(entry: VersionEntry, at: number): [AuditLine, Doubt | null] {
-    const { version, matches } = entry;
+    const { version } = entry;
+    const matches = newestOf(entry.matches); // J7
     const { versionId, etag, size, lastModified } = version;
     const base = { key: this.#key, versionId, etag, size, at: lastModified };
     const applied = matches.filter(({ status }) => status === "committed");
@@ -238,6 +256,9 @@ export class KeyJudge {
     const open = matches.filter((match) => this.#isOpen(match));
     const [first] = open;
     if (first !== undefined) return say(first.status, openReason(first), open);
+    if (version.isLatest && this.#context.isFiltered(this.#key)) {
+      return say("ignored", "the filter of the source ignores its key", []);
+    }
     if (version.isLatest) {
       const reason = "the ledger has no record of it";
       return say("missing", reason, [], { kind: "not-applied", version });
@@ -254,7 +275,7 @@ export class KeyJudge {
     const newest = this.#newest?.sequencer ?? null;
     if (newest === null) return null;
     const isOlder = this.#effects.some(({ recordKey }) => {
-      const written = this.#named.get(recordKey) ?? null;
+      const written = this.#named?.get(recordKey) ?? null;
       return written !== null && compareSequencers(written, newest) < 0; // J6
     });
     return isOlder ? "committed, but the sink has an older version of it" : null;
@@ -288,11 +309,25 @@ export class KeyJudge {
 
   /** J5 */
   #isAdjacent(one: Match, other: Match): boolean {
-    if (this.#otherCommits.length >= OTHERS_MAX) return false;
+    const others = this.#otherCommits ?? [];
+    if (others.length >= OTHERS_MAX) return false;
     const first = Math.min(one.changedAt, other.changedAt) - CLOCKS_DIFFER_MS;
     const last = Math.max(one.changedAt, other.changedAt) + CLOCKS_DIFFER_MS;
-    return !this.#otherCommits.some((at) => at >= first && at <= last);
+    return !others.some((at) => at >= first && at <= last);
   }
+}
+
+/** J7 */
+function addMatch(entry: VersionEntry, match: Match): void {
+  entry.matches.push(match);
+  if (entry.matches.length >= 2 * MATCHES_MAX) entry.matches = newestOf(entry.matches);
+}
+
+function newestOf(matches: Match[]): Match[] {
+  if (matches.length <= MATCHES_MAX) return matches;
+  return matches
+    .toSorted((one, two) => (isNewer(one, two) ? -1 : isNewer(two, one) ? 1 : 0))
+    .slice(0, MATCHES_MAX);
 }
 
 /** Whether an applied record is newer: by sequencer, else by the time of its commit. */

@@ -15,11 +15,11 @@ export type MatchKind = "created" | "listed" | "removed" | "other";
 
 type Identity = Pick<InputObject, "bucket" | "key" | "versionId" | "sequencer">;
 
-/** What the event of a record was; `times` are those that a listing may have had (M1, M2). */
+/** What the event of a record was; `listedAt` is the time of the object that it is about. */
 export function kindOfRecord(
   scope: LedgerScope,
   { key, input }: ListedRecord,
-  times: readonly EpochMs[],
+  listedAt: EpochMs | null,
 ): MatchKind {
   const { object } = input;
   if (object === null) return "other";
@@ -27,15 +27,11 @@ export function kindOfRecord(
     // Removals have no size, so the likely kind is tried first.
     const first = object.size === null ? "removed" : "created";
     const second = first === "created" ? "removed" : "created";
-    for (const kind of [first, second] as const) {
-      if (keyOf(scope, object, kind, input.eventTime) === key) return kind;
-    }
-    return "other";
+    if (keyOf(scope, object, first, input.eventTime) === key) return first; // M1
+    return keyOf(scope, object, second, input.eventTime) === key ? second : "other";
   }
-  const isListed = [...times, input.eventTime].some(
-    (at) => keyOf(scope, object, "created", at) === key,
-  );
-  return isListed ? "listed" : "other";
+  const isAt = (at: EpochMs) => keyOf(scope, object, "created", at) === key; // M2
+  return isAt(input.eventTime) || (listedAt !== null && isAt(listedAt)) ? "listed" : "other";
 }
 
 function keyOf(

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { AUDIT_SCOPE, AuditWorld, countsOf } from "../../test/support/audit-world.ts";
+import { AUDIT_PAGE, AUDIT_SCOPE, AuditWorld, countsOf } from "../../test/support/audit-world.ts";
 import { present } from "../core/assert.ts";
 import type { ObjectEvent } from "../core/events/object-event.ts";
 import { objectStateOf } from "../core/events/object-identity.ts";
-import { addMs, days, minutes } from "../core/units.ts";
+import { addMs, days, durationMs, minutes } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { QueueSnapshot } from "./queue-snapshot.ts";
 
@@ -270,4 +270,49 @@ test("whatever was lost or late, the current object is missing exactly if it was
     }),
     { numRuns: 150 },
   );
+});
+
+test("many missing objects are read again by pages, not one by one", async () => {
+  const world = new AuditWorld(false);
+  const count = 120;
+  for (let nth = 0; nth < count; nth += 1) world.put(`k${String(nth).padStart(3, "0")}`, "1");
+  world.settle();
+  const { calls, lines } = await world.countedAudit();
+  expect(countsOf(lines)).toEqual({ missing: count });
+  const pages = count / AUDIT_PAGE;
+  expect(calls.list).toBeLessThanOrEqual(2 * pages + 2);
+  expect(calls.listRecords).toBeLessThanOrEqual(4);
+  expect(calls.showObject).toBe(count);
+});
+
+test("two doubts that are far apart are resolved without reading what is between them", async () => {
+  const world = new AuditWorld(true);
+  world.put("a", "lost");
+  world.put("z", "lost");
+  const to = addMs(world.clock.now(), durationMs(1));
+  const count = 1_100;
+  for (let nth = 0; nth < count; nth += 1) world.put(`b${String(nth).padStart(4, "0")}`, "1");
+  world.settle();
+  const { calls, lines } = await world.countedAudit({ to });
+  expect(lines.map(({ key, status }) => `${key} ${status}`)).toEqual(["a missing", "z missing"]);
+  expect(calls.list).toBeLessThanOrEqual(Math.ceil((count + 2) / AUDIT_PAGE) + 4);
+});
+
+test("a key that the filter of the source ignores needs no effect, unless it has one", async () => {
+  const world = new AuditWorld(true);
+  world.put("in/a.txt", "1");
+  world.put("in/b.csv", "2");
+  await world.commit(world.put("in/c.txt", "3"));
+  world.settle();
+  const expected = ["in/a.txt ignored", "in/b.csv missing", "in/c.txt committed"];
+  expect(await world.statuses({ prefix: "in/", suffix: ".csv" })).toEqual(expected);
+});
+
+test("an object that is written again with the same bytes thousands of times stays committed", async () => {
+  const world = new AuditWorld(false);
+  for (let nth = 0; nth < 2_050; nth += 1) await world.commit(world.put("a", "same"));
+  world.settle();
+  const [line] = await world.audit();
+  expect(line?.status).toBe("committed");
+  expect(line?.records.length).toBe(1_000);
 });

@@ -1,19 +1,15 @@
 // Run audit: merges bucket, ledger and sink by object key, and judges key by key.
-//   A1. All three lists are in the order of UTF-8 bytes, so one pass finds what belongs together.
-//       Memory holds two pages of each list and the lines of one batch.
+//   A1. The lists are merged in one pass (K1 of merged-keys.ts). Memory holds their pages and the
+//       lines of one batch.
 //   A2. The queue is read first (Q1 of queue-snapshot.ts), then the lists.
 //   A3. Lines leave in the order of keys. A batch waits for the second look at its doubtful lines.
+//       It ends soon after its first doubt, so that the second look reads a few pages only.
 //   A4. Nothing is written.
 
-import { assert, present } from "../core/assert.ts";
-import { compareUtf8 } from "../core/encoding/utf8-order.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
-import type { ListedEffect } from "../ports/effect-lister.ts";
-import type { ListedRecord } from "../ports/ledger.ts";
-import type { ListedObject } from "../ports/object-lister.ts";
 import type { AuditLine } from "./audit-line.ts";
 import { type Doubt, type JudgeContext, KeyJudge } from "./judge-key.ts";
-import { PageCursor } from "./page-cursor.ts";
+import { MergedKeys, type MergeStarts, NEEDS_PAGE } from "./merged-keys.ts";
 import type { QueueSnapshot } from "./queue-snapshot.ts";
 import { type LookPorts, SecondLook } from "./second-look.ts";
 
@@ -22,9 +18,11 @@ export interface AuditPorts extends LookPorts {
   readonly readQueue: () => Promise<QueueSnapshot>;
 }
 
-export interface AuditOptions extends Omit<JudgeContext, "hasSink" | "inWindow"> {
+export interface AuditOptions extends Omit<JudgeContext, "hasSink" | "inWindow" | "isFiltered"> {
   readonly bucket: string;
   readonly prefix: string;
+  /** Only keys that end with this text must have taken effect. Default: all. */
+  readonly suffix?: string | undefined;
   /** Objects last modified at this time or later; null: all. */
   readonly from: EpochMs | null;
   /** Exclusive; at most the time of the start. */
@@ -35,14 +33,16 @@ export interface AuditOptions extends Omit<JudgeContext, "hasSink" | "inWindow">
   readonly retentionMs: DurationMs;
 }
 
+/** How far an audit is. */
 export interface AuditProgress {
   readonly objects: number;
   /** The key that was judged last. */
   readonly key: string;
 }
 
-const PAGE_RECORDS = 1_000;
 const BATCH_LINES = 1_000;
+/** Keys that a batch may read after its first doubt (A3). */
+const KEYS_AFTER_DOUBT = 1_000;
 
 /** Audits a window; calls `onLine` for each object version, in the order of keys. */
 export async function runAudit(
@@ -58,7 +58,7 @@ export async function runAudit(
   return queue;
 }
 
-interface Pending {
+interface PendingLine {
   readonly line: AuditLine;
   readonly doubt: Doubt | null;
 }
@@ -66,13 +66,12 @@ interface Pending {
 class Audit {
   readonly #signal: AbortSignal;
   readonly #onLine: (line: AuditLine) => void;
-  readonly #context: JudgeContext;
   readonly #look: SecondLook;
-  readonly #objects: PageCursor<ListedObject>;
-  readonly #records: PageCursor<ListedRecord>;
-  readonly #effects: readonly PageCursor<ListedEffect>[];
-  #batch: Pending[] = [];
-  #doubts = 0;
+  readonly #merged: MergedKeys;
+  #batch: PendingLine[] = [];
+  /** The pages of the first doubt of the batch; null if it has none. */
+  #doubtful: MergeStarts | null = null;
+  #keysAfterDoubt = 0;
 
   constructor(
     ports: AuditPorts,
@@ -81,29 +80,20 @@ class Audit {
     onLine: (line: AuditLine) => void,
     signal: AbortSignal,
   ) {
-    const { bucket, prefix, from, to, scope, isHeld, handlesRemovals } = options;
+    const { from, to, scope, isHeld, handlesRemovals, suffix = "" } = options;
     this.#signal = signal;
     this.#onLine = onLine;
     const inWindow = (at: EpochMs) => at < to && (from === null || at >= from);
     const hasSink = ports.effects.length > 0;
-    this.#context = { scope, isHeld, handlesRemovals, hasSink, inWindow };
-    this.#look = new SecondLook(ports, { ...options, context: this.#context, queue });
-    this.#objects = new PageCursor(async (after) => {
-      const { objects, next } = await ports.lister.list({ bucket, prefix, after }, signal);
-      return { items: objects, next };
-    });
-    this.#records = new PageCursor(async (after) => {
-      const page = { after, limit: PAGE_RECORDS };
-      const query = { by: "object", bucket, prefix } as const;
-      const { records, next } = await ports.ledger.listRecords(scope, query, page);
-      return { items: records, next };
-    });
-    this.#effects = ports.effects.map(
-      (lister) =>
-        new PageCursor(async (after) => {
-          const { effects, next } = await lister.list({ bucket, prefix, after });
-          return { items: effects, next };
-        }),
+    const isFiltered = (key: string) => !key.endsWith(suffix);
+    const context = { scope, isHeld, handlesRemovals, hasSink, inWindow, isFiltered };
+    this.#look = new SecondLook(ports, { ...options, context, queue });
+    const emit = (line: AuditLine, doubt: Doubt | null) => this.#emit(line, doubt);
+    this.#merged = new MergedKeys(
+      ports,
+      options,
+      (key, versions, effects) => new KeyJudge(context, key, versions, effects, emit),
+      signal,
     );
   }
 
@@ -111,81 +101,45 @@ class Audit {
     let objects = 0;
     let last = "";
     for (;;) {
-      if (this.#needsPage()) await this.#fill();
-      const key = this.#leastKey();
+      const key = this.#merged.step(); // A1
       if (key === null) break;
-      assert(objects === 0 || compareUtf8(last, key) < 0, `${key} is listed out of order`); // A1
-      last = key;
-      await this.#judge(key);
-      objects += 1;
-      if (this.#batch.length < BATCH_LINES) continue;
+      if (key === NEEDS_PAGE) await this.#merged.fill();
+      else {
+        objects += 1;
+        last = key;
+        if (this.#doubtful !== null) this.#keysAfterDoubt += 1;
+      }
+      const isFull = this.#batch.length >= BATCH_LINES || this.#keysAfterDoubt >= KEYS_AFTER_DOUBT;
+      if (!isFull) continue;
       await this.#flush();
-      onProgress({ objects, key });
+      onProgress({ objects, key: last });
       this.#signal.throwIfAborted();
     }
     await this.#flush();
     onProgress({ objects, key: last });
   }
 
-  #needsPage(): boolean {
-    if (this.#objects.needsPage || this.#records.needsPage) return true;
-    return this.#effects.some(({ needsPage }) => needsPage);
-  }
-
-  async #fill(): Promise<void> {
-    await Promise.all([this.#objects, this.#records, ...this.#effects].map((each) => each.fill()));
-  }
-
-  #leastKey(): string | null {
-    let least = this.#objects.head?.key ?? null;
-    const consider = (key: string | undefined) => {
-      if (key !== undefined && (least === null || compareUtf8(key, least) < 0)) least = key;
-    };
-    consider(this.#records.head?.input.object?.key);
-    for (const { head } of this.#effects) consider(head?.key);
-    return least;
-  }
-
-  /** Judges one key; awaits only at the end of a page. */
-  async #judge(key: string): Promise<void> {
-    const versions: ListedObject[] = [];
-    for (let head = this.#objects.head; head?.key === key; head = this.#objects.head) {
-      versions.push(head);
-      this.#objects.advance();
-      if (this.#objects.needsPage) await this.#objects.fill();
-    }
-    const effects: ListedEffect[] = [];
-    for (const cursor of this.#effects) {
-      if (cursor.head?.key !== key) continue;
-      effects.push(present(cursor.head, "an effect"));
-      cursor.advance();
-    }
-    const judge = new KeyJudge(this.#context, key, versions, effects, (line, doubt) => {
-      if (doubt !== null) this.#doubts += 1;
-      this.#batch.push({ line, doubt });
-    });
-    const records = this.#records;
-    for (let head = records.head; head?.input.object?.key === key; head = records.head) {
-      judge.record(head);
-      records.advance();
-      if (records.needsPage) await records.fill();
-      if (this.#batch.length >= BATCH_LINES) await this.#flush();
-    }
-    judge.finish();
+  #emit(line: AuditLine, doubt: Doubt | null): void {
+    if (doubt !== null) this.#doubtful ??= this.#merged.marked;
+    this.#batch.push({ line, doubt });
   }
 
   /** A3 */
   async #flush(): Promise<void> {
     const batch = this.#batch;
+    const starts = this.#doubtful;
     this.#batch = [];
-    if (this.#doubts > 0) {
-      const doubts = batch.flatMap(({ doubt }) => doubt ?? []);
-      await this.#look.pauseFor(doubts, this.#signal);
+    this.#doubtful = null;
+    this.#keysAfterDoubt = 0;
+    if (starts === null) {
+      for (const { line } of batch) this.#onLine(line);
+      return;
     }
-    this.#doubts = 0;
+    const doubtful = batch.flatMap(({ line, doubt }) => (doubt === null ? [] : [{ line, doubt }]));
+    const resolved = await this.#look.resolve(doubtful, starts, this.#signal);
     for (const { line, doubt } of batch) {
-      const final = doubt === null ? line : await this.#look.resolve({ line, doubt }, this.#signal);
-      if (final !== null) this.#onLine(final);
+      const final = doubt === null ? line : resolved.get(line);
+      if (final != null) this.#onLine(final);
     }
   }
 }

@@ -142,3 +142,19 @@ test("a statement lists failures first, if there are too many exceptions", () =>
   expect(some.exceptionsOmitted).toBe(1);
   expect(some.counts).toMatchObject({ waiting: 10_000, missing: 1 });
 });
+
+test("exceptions that an earlier statement omitted stay omitted, and are not resolved, in its chain", () => {
+  const many = Array.from({ length: 10_003 }, (_, at) => line(`k${at}`, 1, "missing"));
+  const earlier = statement(2 * DAY, many);
+  expect(earlier.exceptionsOmitted).toBe(3);
+  const later = statement(3 * DAY, [line("z", 2 * DAY, "held")], {
+    previous: earlier,
+    forgetsBefore: DAY,
+  });
+  expect(later.counts).toMatchObject({ missing: 10_003, held: 1 });
+  expect(later.exceptions).toHaveLength(10_000);
+  expect(later.exceptionsOmitted).toBe(4);
+  expect(later.previous?.resolved).toEqual([]);
+  const third = statement(4 * DAY, [], { previous: later, forgetsBefore: DAY });
+  expect(third.exceptionsOmitted).toBe(3);
+});

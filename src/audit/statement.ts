@@ -40,6 +40,8 @@ export interface ListedException extends AuditException {
 /** What differs from the earlier statement, within its window. */
 export interface StatementChanges {
   readonly digest: string;
+  /** The key that signed the earlier statement; null if it is not signed. */
+  readonly keyId: string | null;
   readonly chain: string;
   readonly to: string;
   /** Whether the chain at the end of the earlier window is the same (T2). */
@@ -55,13 +57,17 @@ export interface StatementChanges {
   readonly appeared: readonly ListedException[];
 }
 
+/** What a statement is about. */
 export interface StatementSubject {
   readonly pipeline: string;
   readonly generation: number;
   readonly bucket: string;
   readonly prefix: string;
+  /** Set if only keys that end with it must have taken effect. */
+  readonly suffix?: string;
 }
 
+/** The result of an audit; docs/reference/schemas has its schema. */
 export interface Statement {
   readonly schema: typeof STATEMENT_SCHEMA;
   readonly id: string;
@@ -93,6 +99,7 @@ export interface Statement {
   readonly signature: StatementSignature | null;
 }
 
+/** Who signed a statement. */
 export interface StatementSignature {
   readonly algorithm: "ed25519";
   /** SHA-256 of the public key in SPKI form. */
@@ -148,6 +155,15 @@ export class StatementBuilder {
     for (const exception of previous?.exceptions ?? []) {
       if (this.#carried.has(this.#startOf(instantMs(exception.at)))) this.#except(exception);
     }
+    this.#omitted += this.#carriedOmitted();
+  }
+
+  /** Exceptions of carried segments that the earlier statement did not list, either (T4). */
+  #carriedOmitted(): number {
+    const counts = sumCounts([...this.#carried.values()].map((segment) => segment.counts));
+    let listed = 0;
+    for (const status of LISTED) listed += counts[status];
+    return Math.max(0, listed - this.#exceptions.length - this.#omitted);
   }
 
   add(line: AuditLine): void {
@@ -190,10 +206,15 @@ export class StatementBuilder {
       segments,
       exceptions: this.#exceptions,
       exceptionsOmitted: this.#omitted,
-      previous: previous === null ? null : changesOf(previous, segments, this.#exceptions),
+      previous: previous === null ? null : this.#changesSince(previous, segments),
       chain: chainOf(subject, window.from, segments),
     } as const;
     return { ...body, digest: digestOf(body), signature: null };
+  }
+
+  #changesSince(previous: Statement, segments: readonly StatementSegment[]): StatementChanges {
+    const isCarried = ({ at }: ListedException) => this.#carried.has(this.#startOf(instantMs(at)));
+    return changesOf(previous, segments, this.#exceptions, isCarried);
   }
 
   #except(exception: ListedException): void {
@@ -273,6 +294,8 @@ function changesOf(
   previous: Statement,
   segments: readonly StatementSegment[],
   exceptions: readonly ListedException[],
+  /** What is carried over is not judged again, so it cannot be resolved (T4). */
+  isCarried: (exception: ListedException) => boolean,
 ): StatementChanges {
   const { digest, chain, window } = previous;
   const end = instantMs(window.to);
@@ -288,6 +311,7 @@ function changesOf(
   const now = new Set(inOld.map(nameOf));
   return {
     digest,
+    keyId: previous.signature?.keyId ?? null,
     chain,
     to: window.to,
     unchanged: chainOf(previous.subject, window.from, earlier) === chain,
@@ -296,7 +320,9 @@ function changesOf(
       before: before.get(from)?.counts ?? null,
       after: after.get(from)?.counts ?? null,
     })),
-    resolved: previous.exceptions.filter((exception) => !now.has(nameOf(exception))),
+    resolved: previous.exceptions.filter(
+      (exception) => !now.has(nameOf(exception)) && !isCarried(exception),
+    ),
     appeared: inOld.filter((exception) => !old.has(nameOf(exception))),
   };
 }

@@ -33,6 +33,8 @@ const RESOURCE_LISTS: Readonly<Record<IamResource, string>> = {
   "task-roles": "var.task_role_arns",
   "task-results-bucket": `[for arn in compact([var.task_results_arn]) : split("/", arn)[0]]`,
   "task-results": `[for arn in compact([var.task_results_arn]) : "\${arn}/*"]`,
+  outputs: `[for name in var.outputs : "\${local.s3_arn}\${name}/*"]`,
+  "output-buckets": `distinct([for name in var.outputs : "\${local.s3_arn}\${split("/", name)[0]}"])`,
   key: "compact([var.key_arn])",
 };
 

@@ -155,6 +155,10 @@ export function resourceArns(
       (index) => table(plan.ledgerTable, `/index/${index}`) ?? [],
     ),
     outbox: table(plan.outboxTable),
+    outputs: plan.outputs.map((name) => `${bucketArn(name)}/*`),
+    "output-buckets": [...new Set(plan.outputs.map((name) => name.split("/")[0] ?? ""))].flatMap(
+      (name) => bucketArn(name) ?? [],
+    ),
     key: plan.kms ? keyArn : null,
   };
 }

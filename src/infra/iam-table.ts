@@ -34,6 +34,8 @@ export type IamResource =
   | "task-roles"
   | "task-results-bucket"
   | "task-results"
+  | "output-buckets"
+  | "outputs"
   | "key";
 
 /** What AWS has to find in a request in addition. */
@@ -72,6 +74,8 @@ export const IAM_RESOURCE_TEXT: Readonly<Record<IamResource, string>> = {
   "task-roles": "the roles of the tasks, passed to ECS only",
   "task-results-bucket": "the bucket of task results",
   "task-results": "the task results",
+  "output-buckets": "the buckets of `--outputs`",
+  outputs: "the objects of `--outputs`",
   key: "the customer key",
 };
 
@@ -155,8 +159,19 @@ const CONSUMER: readonly Omit<IamRow, "role">[] = [
     resources: ["task-results-bucket"],
     why: "tells a task without a result from a forbidden result",
   },
+  {
+    action: "s3:PutObject",
+    resources: ["outputs"],
+    why: "writes manifests, and what handlers emit",
+  },
+  { action: "s3:GetObject", resources: ["outputs"], why: "looks whether an object was written" },
+  {
+    action: "s3:ListBucket",
+    resources: ["output-buckets"],
+    why: "tells an object that is not written yet from a forbidden one",
+  },
   { action: "kms:Decrypt", resources: ["key"], why: "SQS, S3 and DynamoDB decrypt for the caller" },
-  { action: "kms:GenerateDataKey", resources: ["key"], why: "SQS encrypts dead letters" },
+  { action: "kms:GenerateDataKey", resources: ["key"], why: "SQS and S3 encrypt what it writes" },
 ];
 
 const PRODUCER: readonly Omit<IamRow, "role">[] = [

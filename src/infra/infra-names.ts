@@ -61,6 +61,7 @@ export function nameProblems(plan: InfraPlan): string[] {
     [TOPIC, topic],
     [BUCKET, bucket?.name ?? null],
     [BUCKET, plan.claimCheckBucket],
+    ...plan.outputs.map((name) => [BUCKET, name.split("/")[0] ?? ""] as const),
     [TABLE, ledgerTable],
     [TABLE, outboxTable],
     ...IAM_ROLES.map((role) => [ROLE, `${stem}-${role}`] as const),

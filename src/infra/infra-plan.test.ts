@@ -35,6 +35,7 @@ test("a bucket pipeline gets a topic, a queue and a dead-letter queue, named as 
     compute: "none",
     dispatch: false,
     backfill: false,
+    outputs: [],
   });
 });
 
@@ -122,6 +123,21 @@ describe("what AWS would refuse is one clause with the fix", () => {
     expect(reason({ bucket: null, prefix: "", queue: "q" }, { backfill: true })[1]).toBe(
       "--backfill lists the objects of a bucket; this pipeline reads messages",
     );
+  });
+
+  test("outputs that no policy can name, or that the pipeline would ingest", () => {
+    const outputs = (...urls: string[]) => reason({}, { outputs: urls })[1];
+    expect(outputs("acme-out")).toBe('--outputs has "acme-out"; write s3://bucket/prefix');
+    expect(outputs("s3://acme-out/a*")).toContain("but IAM reads *, ? and $ as patterns");
+    expect(outputs("s3://A/")).toContain('the bucket "A" is not a name that AWS accepts');
+    const readAgain = ["s3://acme-orders", "s3://acme-orders/in", "s3://acme-orders/in/reports/"];
+    for (const url of readAgain) {
+      expect(outputs(url)).toBe(
+        `--outputs has "${url}", which the pipeline reads; choose another prefix or bucket`,
+      );
+    }
+    const good = ["s3://acme-orders/out/", "s3://acme-out"];
+    expect(planInfra(FACTS, { outputs: good }).outputs).toEqual(["acme-orders/out", "acme-out"]);
   });
 
   test("claim checks for a bucket", () => {

@@ -52,6 +52,8 @@ export interface InfraOptions {
   readonly dispatch?: boolean | undefined;
   /** Whether the consumer may list the bucket, for `tidegate backfill`. */
   readonly backfill?: boolean | undefined;
+  /** `s3://bucket/prefix`, each a place in which the consumer writes objects. */
+  readonly outputs?: readonly string[] | undefined;
   /** Replaces the pipeline's name in the names of resources. */
   readonly prefix?: string | undefined;
 }
@@ -83,6 +85,8 @@ export interface InfraPlan {
   readonly compute: ComputeKind;
   readonly dispatch: boolean;
   readonly backfill: boolean;
+  /** `bucket` or `bucket/prefix`, without a slash at the end. Not created: they are yours. */
+  readonly outputs: readonly string[];
 }
 
 /** How long one invocation of a Lambda function may take, unless its variable is changed. */
@@ -123,8 +127,10 @@ export function planInfra(facts: PipelineFacts, options: InfraOptions = {}): Inf
     compute,
     dispatch: options.dispatch ?? false,
     backfill: options.backfill ?? false,
+    outputs: (options.outputs ?? []).flatMap((url) => outputOf(url) ?? []),
   };
-  const problems = [...planProblems(plan), ...nameProblems(plan)];
+  const outputs = outputProblems(options.outputs ?? [], plan);
+  const problems = [...planProblems(plan), ...outputs, ...nameProblems(plan)];
   if (bucket === null && facts.contents === "objects") {
     problems.unshift("the pipeline reads objects of any bucket; name one in source.bucket");
   }
@@ -172,6 +178,30 @@ function planProblems(plan: InfraPlan): string[] {
     problems.push("--dispatch needs a process that waits for tasks; use --compute ecs or none");
   }
   return problems;
+}
+
+const OUTPUT = /^s3:\/\/([^/]+)(?:\/(.*?))?\/?$/s;
+
+/** `bucket/prefix`; null for a text that is not a URL of S3. */
+function outputOf(url: string): string | null {
+  const [, bucket, prefix = ""] = OUTPUT.exec(url) ?? [];
+  if (bucket === undefined) return null;
+  return prefix === "" ? bucket : `${bucket}/${prefix}`;
+}
+
+/** Outputs that no policy can name, or that the pipeline would read again. */
+function outputProblems(urls: readonly string[], { bucket }: InfraPlan): string[] {
+  const source = bucket === null ? null : `${bucket.name}/${bucket.prefix}`;
+  return urls.flatMap((url) => {
+    const name = outputOf(url);
+    if (name === null) return [`--outputs has "${url}"; write s3://bucket/prefix`];
+    if (/[*?$]/.test(name)) {
+      return [`--outputs has "${url}", but IAM reads *, ? and $ as patterns; choose another`];
+    }
+    const isRead = source !== null && (source.startsWith(`${name}/`) || name.startsWith(source));
+    if (!isRead && `${name}/` !== source) return [];
+    return [`--outputs has "${url}", which the pipeline reads; choose another prefix or bucket`];
+  });
 }
 
 /** The queue name at the end of a URL or an ARN. */

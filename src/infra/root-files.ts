@@ -173,6 +173,7 @@ function iamCall(plan: InfraPlan): string {
   if (ledgerTable !== null) pass("ledger_table_arn", "module.ledger_dynamodb.arn");
   if (plan.listing) pass("ledger_list_index_arns", "module.ledger_dynamodb.list_index_arns");
   if (outboxTable !== null) pass("outbox_table_arn", "module.outbox_dynamodb.arn");
+  if (plan.outputs.length > 0) given.outputs = [...plan.outputs];
   if (plan.dispatch) for (const name of DISPATCH_VARIABLES) pass(name, `var.${name}`);
   if (plan.kms) pass("key_arn", "module.key.arn");
   const service = compute === "lambda" ? "lambda.amazonaws.com" : "ecs-tasks.amazonaws.com";

@@ -80,7 +80,6 @@ type InputArray = [
 export function fromInputColumns(row: InputColumns): RecordInput {
   const fields = JSON.parse(row.input) as InputArray;
   const [kind, eventId, version, source, dedupeKey, partition, lane, watermark] = fields;
-  const [, , , , , , , , sentAt, messageId, traceId, runId] = fields;
   return {
     kind,
     eventId,
@@ -88,10 +87,10 @@ export function fromInputColumns(row: InputColumns): RecordInput {
     source,
     dedupeKey,
     eventTime: epochMs(Number(row.eventTime)),
-    sentAt: epochMs(sentAt),
-    messageId,
-    traceId,
-    runId,
+    sentAt: epochMs(fields[8]),
+    messageId: fields[9],
+    traceId: fields[10],
+    runId: fields[11],
     partition,
     lane: { lane, watermark },
   };

@@ -35,6 +35,7 @@ export type AuditStatus =
   | "orphan"
   | "double";
 
+/** How many object versions have each status. */
 export type AuditCounts = Readonly<Record<AuditStatus, number>>;
 
 /**

@@ -30,6 +30,4 @@ export interface EffectLister {
     /** `next` of the previous page; null for the first page. */
     readonly after: string | null;
   }): Promise<EffectPage>;
-  /** What it has of one object; null if nothing. */
-  find(bucket: string, key: string): Promise<ListedEffect | null>;
 }

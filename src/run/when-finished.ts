@@ -36,12 +36,16 @@ export function whenFinished(
   const limits: Promise<string>[] = [];
   if (once === true) limits.push(consumer.emptied.then(() => emptiedBy(consumer)));
   if (maxMessages !== undefined) {
-    limits.push(consumer.finished.then(() => `${maxMessages} messages were received`));
+    limits.push(consumer.finished.then(() => receivedText(maxMessages)));
   }
   if (exitWhenIdle === true) {
     limits.push(untilEmptyTwice(queue, consumer).then(() => "the queue is empty"));
   }
   return limits.length === 0 ? new Promise<never>(() => undefined) : Promise.race(limits);
+}
+
+function receivedText(count: number): string {
+  return count === 1 ? "1 message was received" : `${count} messages were received`;
 }
 
 function emptiedBy(consumer: Consumer): string {

@@ -98,6 +98,14 @@ const ALL_WAYS: readonly Way[] = [
     host: "lambda",
   },
   { title: "function", fifo: false, contents: "messages", lease: "ledger", sink: "function" },
+  {
+    title: "lambda-function",
+    fifo: false,
+    contents: "messages",
+    lease: "ledger",
+    sink: "function",
+    host: "lambda",
+  },
 ];
 const ALL = process.env.TIDEGATE_KILL_WAYS === "all";
 

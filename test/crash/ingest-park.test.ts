@@ -43,6 +43,8 @@ interface Way {
   readonly title: string;
   readonly fifo: boolean;
   readonly lease: WorkerConfig["lease"];
+  /** Default: "run". */
+  readonly host?: WorkerConfig["host"];
   /** Sends a message that cannot be handled, and returns its body. */
   readonly feed: (stream: Stream) => Promise<string>;
 }
@@ -59,6 +61,10 @@ const ALL_WAYS: readonly Way[] = [
   { title: "parked-receipt", fifo: false, lease: "receipt", feed: poison },
   { title: "parked-fifo", always: true, fifo: true, lease: "receipt", feed: poison },
   { title: "parked-fifo-claimed", fifo: true, lease: "ledger", feed: poison },
+  { title: "parked-lambda", fifo: false, lease: "ledger", host: "lambda", feed: poison },
+  { title: "parked-lambda-fifo", fifo: true, lease: "ledger", host: "lambda", feed: poison },
+  { title: "parked-task", fifo: false, lease: "ledger", host: "task", feed: poison },
+  { title: "parked-task-fifo", fifo: true, lease: "ledger", host: "task", feed: poison },
   { title: "parked-unreadable", fifo: false, lease: "receipt", feed: unreadable },
 ];
 const ALL = process.env.TIDEGATE_KILL_WAYS === "all";
@@ -101,15 +107,15 @@ async function finish(stream: Stream, config: Partial<WorkerConfig>): Promise<vo
 describe("a consumer killed by SIGKILL while it parks a record leaves one dead letter", () => {
   test.concurrent.each(CASES)(
     "$title: $point",
-    async ({ title, fifo, lease, feed, point }) => {
+    async ({ title, fifo, lease, host = "run", feed, point }) => {
       const stream = await world.createStream(`${title}-${point}`, fifo);
       const body = await feed(stream);
       const crashes = TWICE.has(point) ? 2 : 1;
       for (let at = 1; at <= crashes; at += 1) {
-        await crashAt(stream, point, { lease, thread: false, owner: `dead-${at}` });
+        await crashAt(stream, point, { lease, host, thread: false, owner: `dead-${at}` });
       }
       await world.send(stream, 2);
-      await finish(stream, { lease, thread: false });
+      await finish(stream, { lease, host, thread: false });
 
       const { readings, commits, records } = readLedger(stream);
       expect(records.map(({ state }) => state).toSorted()).toEqual(["committed", "parked"]);

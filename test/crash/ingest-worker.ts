@@ -117,21 +117,27 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
   } as never);
 }
 
-/** Writes the parts of its reading, like the handler above, without the name of a process. */
-const COMMAND = `
+/**
+ * Writes the parts of its reading, like the handler above, without the name of a process. The
+ * result of a poison record is not one.
+ */
+const commandOf = ({ repaired }: WorkerConfig) => `
   const { readFileSync, appendFileSync } = require("node:fs");
   const { payload } = JSON.parse(readFileSync(process.env.TIDEGATE_EVENT_FILE, "utf8"));
+  const isPoison = payload.behavior === "poison" && !${repaired};
   for (let part = 0; part < ${PARTS}; part += 1) {
     const effect = { op: "upsert", table: "readings", row: { n: payload.n, part } };
-    appendFileSync(process.env.TIDEGATE_RESULT_FILE, JSON.stringify(effect) + "\\n");
+    const line = isPoison ? "poison" : JSON.stringify(effect);
+    appendFileSync(process.env.TIDEGATE_RESULT_FILE, line + "\\n");
   }
 `;
 
 /** The same pipeline by tasks; effects name the process that commits them (W2). */
-function taskPipeline({ folder, owner }: WorkerConfig, spec: Pipeline, reach: Reach): Pipeline {
+function taskPipeline(config: WorkerConfig, spec: Pipeline, reach: Reach): Pipeline {
+  const { folder, owner } = config;
   const launcher = createProcessLauncher(systemPorts.clock, {
     folder: join(folder, "tasks"),
-    words: [process.execPath, "-e", COMMAND],
+    words: [process.execPath, "-e", commandOf(config)],
     killMs: durationMs(1_000),
   });
   const ports = { clock: systemPorts.clock, launcher };

@@ -16,6 +16,7 @@ test.each([
   ["bad-adapters.test.ts", "## Lambda and tasks"],
   ["replay/bad-replays.test.ts", "## Replay"],
   ["bad-manifests.test.ts", "## Manifests"],
+  ["bad-audits.test.ts", "## Audits"],
 ])("the page has exactly one row for every test of %s", (file, heading) => {
   const tests = readFileSync(join(root, "test/integration", file), "utf8");
   const titles = [...tests.matchAll(/^test\("(.*)", async/gm)].map(([, title]) => title);

@@ -18,6 +18,7 @@ const source = [
   "src/run/run-pipeline.ts",
   "src/run/dev/start-dev.ts",
   "src/testkit/test-pipeline.ts",
+  "src/run/audit/open-audit.ts",
   "src/run/dead-letters/open-dead-letters.ts",
   "src/ingest/dead-letters/dead-letter-access.ts",
 ]
@@ -58,6 +59,7 @@ test.each([
   ["dead-letter option", ["OpenDeadLettersOptions"]],
   ["dead letters", ["DeadLetters", "OpenedDeadLetters"]],
   ["filter", ["DeadLetterSelection"]],
+  ["audit option", ["AuditCall"]],
   ["redrive option", ["RedriveRequest"]],
 ])("the page lists every %s of the code, and no other", (heading, interfaces) => {
   expect(cells(heading).toSorted()).toEqual(interfaces.flatMap(membersOf).toSorted());

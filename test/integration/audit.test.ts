@@ -9,6 +9,7 @@ import type { S3 } from "@aws-sdk/client-s3";
 import { SQS } from "@aws-sdk/client-sqs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { objects } from "../../src/api/aws/s3.ts";
 import { listAudits } from "../../src/audit/audit-log.ts";
 import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { seconds } from "../../src/core/units.ts";
@@ -29,13 +30,14 @@ import { openLedger } from "../../src/run/open/open-ledger.ts";
 import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { useForeignServer } from "../support/foreign/foreign-servers.ts";
 import { createS3Client } from "../support/s3-buckets.ts";
-import { useDynamo } from "../support/stores/database-servers.ts";
+import { queryPostgres, useDynamo, usePostgres } from "../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const SCHEMA = new URL("../../docs/reference/schemas/audit-statement.schema.json", import.meta.url);
 const folder = useTemporaryFolder("audit");
 const moto = await useForeignServer("moto");
 const dynamo = await useDynamo();
+const postgres = await usePostgres();
 const quiet = { onLogLine: () => {}, onError: () => {} };
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };
 /** Nothing of a test is older than the default grace period. */
@@ -55,7 +57,7 @@ interface Place {
   readonly lines: ReturnType<typeof pipeline>;
   put(key: string, body: string): Promise<unknown>;
   /** Announces every later change of the bucket, or none. */
-  notify(on?: boolean): Promise<void>;
+  notify(on?: boolean, suffix?: string): Promise<void>;
   /** Runs the pipeline until it has committed that many rows in all. */
   run(until: () => boolean): Promise<void>;
   readonly handled: string[];
@@ -93,20 +95,29 @@ async function placeOn(
     lines,
     settings,
     put: (Key, Body) => s3.putObject({ Bucket: bucket, Key, Body }),
-    async notify(on = true) {
-      const configuration = { QueueArn, Events: ["s3:ObjectCreated:*" as const] };
+    async notify(on = true, suffix = "") {
+      const rules = [{ Name: "suffix" as const, Value: suffix }];
+      const filter = suffix === "" ? {} : { Filter: { Key: { FilterRules: rules } } };
+      const configuration = { QueueArn, Events: ["s3:ObjectCreated:*" as const], ...filter };
       await s3.putBucketNotificationConfiguration({
         Bucket: bucket,
         NotificationConfiguration: on ? { QueueConfigurations: [configuration] } : {},
         SkipDestinationValidation: true,
       });
     },
-    async run(until) {
-      const running = await startPipeline(lines, settings, quiet);
-      await expect.poll(until, { timeout: 30_000 }).toBe(true);
-      await running.stop();
-    },
+    run: (until) => runUntil(lines, settings, until),
   };
+}
+
+async function runUntil(
+  given: Place["lines"],
+  settings: RunSettings,
+  until: () => boolean,
+): Promise<void> {
+  const running = await startPipeline(given, settings, quiet);
+  await expect.poll(until, { timeout: 30_000 }).toBe(true);
+  await running.idle();
+  await running.stop();
 }
 
 /** Three objects arrive, and the event of a fourth never does. */
@@ -118,15 +129,17 @@ async function ingestThreeOfFour(world: Place): Promise<void> {
   await world.put("in/lost", "never notified");
 }
 
-/** The window ends after the second of the last write, which may be the present one. */
-async function settled(): Promise<AuditCall> {
-  await systemPorts.clock.sleep(seconds(1.1));
+/** The window must end after the last write, whose time S3 may round to the next second. */
+async function settled({ s3, bucket }: Place): Promise<AuditCall> {
+  const { Contents = [] } = await s3.listObjectsV2({ Bucket: bucket });
+  const newest = Math.max(...Contents.map(({ LastModified }) => LastModified?.getTime() ?? 0));
+  await expect.poll(() => Date.now() > newest, { interval: 5, timeout: 30_000 }).toBe(true);
   return NOW;
 }
 
 async function findsAndRepairs(world: Place): Promise<void> {
   await ingestThreeOfFour(world);
-  const call = await settled();
+  const call = await settled(world);
   const broken = await audit(world.lines, world.settings, call);
   expect(broken).toMatchObject({
     verdict: "incomplete",
@@ -157,7 +170,7 @@ describe("on the embedded cloud", () => {
     await ingestThreeOfFour(world);
     await world.notify();
     await world.put("in/queued", "later");
-    const { counts, queue } = await audit(world.lines, world.settings, await settled());
+    const { counts, queue } = await audit(world.lines, world.settings, await settled(world));
     expect(counts).toMatchObject({ committed: 3, missing: 1, waiting: 1 });
     expect(queue).toEqual({ read: "exact", messages: 1 });
   }, 60_000);
@@ -173,8 +186,7 @@ describe("on the embedded cloud", () => {
       `INSERT INTO tidegate_sink_writers (${columns}) VALUES (?, ?, '', ?, 'k1:00', ?)`,
     ).run("lines", stray, Date.now(), Date.now());
     db.close();
-    await systemPorts.clock.sleep(seconds(1.1));
-    const { exceptions } = await audit(world.lines, world.settings, NOW);
+    const { exceptions } = await audit(world.lines, world.settings, await settled(world));
     expect(exceptions.map(({ key, status }) => `${key} ${status}`)).toEqual([
       "in/a missing",
       "in/lost missing",
@@ -241,15 +253,75 @@ describe("on the embedded cloud", () => {
     await expect(audit(masked, world.settings, NOW)).rejects.toThrow("masks the keys");
   }, 60_000);
 
+  test("objects() is not checked, and its bucket and ledger are", async () => {
+    const world = await placeOn(cloud.endpoint);
+    const target = `${world.bucket}-out`;
+    await world.s3.createBucket({ Bucket: target });
+    const { name } = world.lines;
+    const source = { bucket: world.bucket, queue: `${world.bucket}-events` };
+    const copies = pipeline({
+      name,
+      source,
+      sink: objects({ client: world.s3, bucket: target }),
+      async handler(event, { emit }) {
+        emit({ key: event.object.key, body: await event.text() });
+        world.handled.push(event.object.key);
+      },
+    });
+    await ingestThreeOfFour({ ...world, run: (until) => runUntil(copies, world.settings, until) });
+    const statement = await audit(copies, world.settings, await settled(world));
+    expect(statement.sink).toEqual({ checked: false, what: "a sink function cannot be listed" });
+    expect(statement.counts).toMatchObject({ committed: 3, missing: 1, orphan: 0 });
+    expect(statement.exceptions.map(({ key }) => key)).toEqual(["in/lost"]);
+  }, 60_000);
+
+  test("a key that the suffix of the notification ignores is ignored, and a repair leaves it", async () => {
+    const world = await placeOn(cloud.endpoint);
+    await world.notify(true, ".csv");
+    for (const key of ["in/a.csv", "in/b.txt"]) await world.put(key, key);
+    await world.run(() => world.handled.length >= 1);
+    await world.notify(false);
+    await world.put("in/lost.csv", "never notified");
+    const call = { ...(await settled(world)), prefix: "in/", suffix: ".csv" };
+    const broken = await audit(world.lines, world.settings, call);
+    expect(broken.counts).toMatchObject({ committed: 1, ignored: 1, missing: 1 });
+    expect(broken.subject).toMatchObject({ prefix: "in/", suffix: ".csv" });
+    expect(await repair(world.lines, world.settings, broken, quiet)).toBe(1);
+    const { verdict, counts } = await audit(world.lines, world.settings, call);
+    expect([verdict, counts.committed, counts.ignored]).toEqual(["complete", 2, 1]);
+    const other = audit(world.lines, world.settings, { ...call, suffix: ".txt", previous: broken });
+    await expect(other).rejects.toThrow('about suffix ".csv", not ".txt"');
+  }, 60_000);
+
   test("a sink function is not checked, and the statement says so", async () => {
     const world = await placeOn(cloud.endpoint);
     await ingestThreeOfFour(world);
     const { name, handler } = world.lines;
     const source = { bucket: world.bucket, queue: `${world.bucket}-events` };
     const plain = pipeline({ name, source, sink: async () => {}, handler });
-    const { sink, counts } = await audit(plain, world.settings, await settled());
+    const { sink, counts } = await audit(plain, world.settings, await settled(world));
     expect(sink).toEqual({ checked: false, what: "a sink function cannot be listed" });
     expect(counts).toMatchObject({ committed: 3, missing: 1 });
+  }, 60_000);
+});
+
+describe.skipIf(!postgres.available)("with tables in PostgreSQL", () => {
+  test("an audit finds what the register lacks, what it has too much, and what was never notified", async () => {
+    const ledger = await postgres.freshUrl();
+    const world = await placeOn(cloud.endpoint, { ledger });
+    await findsAndRepairs(world);
+    await queryPostgres(ledger, "DELETE FROM tidegate_sink_writers WHERE object LIKE '%in/a'");
+    await queryPostgres(
+      ledger,
+      `INSERT INTO tidegate_sink_writers (table_name, object, sequencer, event_time, record_key, fence)
+       VALUES ('lines', 's3://${world.bucket}/in/stray', '', ${Date.now()}, 'k1:00', ${Date.now()})`,
+    );
+    const { exceptions, sink } = await audit(world.lines, world.settings, await settled(world));
+    expect(sink).toEqual({ checked: true, what: "table lines" });
+    expect(exceptions.map(({ key, status }) => `${key} ${status}`)).toEqual([
+      "in/a missing",
+      "in/stray orphan",
+    ]);
   }, 60_000);
 });
 

@@ -2,8 +2,11 @@
 // nothing is written. The titles are the rows of docs/reference/bad-input.md.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { endOf, startCommand } from "../support/command-process.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -67,6 +70,15 @@ test("--backfill for messages: rejected, because only a bucket can be listed", a
   expect(await refused(file, "--backfill")).toContain("this pipeline reads messages");
 });
 
+test("--outputs that are not in S3, or that the pipeline reads: rejected with the URL and what to write instead", async () => {
+  expect(await refused(orders, "--outputs", "out")).toContain(
+    '--outputs has "out"; write s3://bucket/prefix',
+  );
+  expect(await refused(orders, "--outputs", "s3://acme-orders/in/x")).toContain(
+    "which the pipeline reads; choose another prefix or bucket",
+  );
+});
+
 test("--dispatch on Lambda: rejected, because a function cannot wait for tasks", async () => {
   const flags = ["--compute", "lambda", "--dispatch"];
   expect(await refused(orders, ...flags)).toContain("--dispatch needs a process that waits");
@@ -109,4 +121,65 @@ test("an endpoint that does not answer: the comparison fails with the reason", a
   const words = ["infra", "diff", orders, "--endpoint", "http://127.0.0.1:9"];
   const { code, err } = await endOf(startCommand(words, { env: { AWS_MAX_ATTEMPTS: "1" } }));
   expect([code, err]).toEqual([1, expect.stringContaining("cannot read the queue orders-events")]);
+});
+
+/** `infra diff --account` of a file: exit code and first line of stderr. */
+async function compared(file: string, flags: string[], env: Record<string, string> = {}) {
+  const words = ["infra", "diff", file, "--account", ...flags];
+  const { code, err } = await endOf(startCommand(words, { env }));
+  return [code, err.split("\n")[0]];
+}
+
+test("no credentials, or no region: exit code 2, with the variables to set", async () => {
+  const nothing = join(folder, "nothing");
+  const env = {
+    AWS_ACCESS_KEY_ID: "",
+    AWS_SECRET_ACCESS_KEY: "",
+    AWS_PROFILE: "",
+    AWS_REGION: "",
+    AWS_CONFIG_FILE: nothing,
+    AWS_SHARED_CREDENTIALS_FILE: nothing,
+    AWS_EC2_METADATA_DISABLED: "true",
+  };
+  expect(await compared(orders, ["--region", "us-east-1"], env)).toEqual([
+    2,
+    "the AWS SDK finds no credentials (Could not load credentials from any providers); set " +
+      "AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+  ]);
+  expect(await compared(orders, [], env)).toEqual([
+    2,
+    "the AWS SDK finds no region; add --region, or set AWS_REGION",
+  ]);
+});
+
+test("credentials of another account: exit code 2, with both accounts", async () => {
+  const url = "https://sqs.us-east-1.amazonaws.com/111122223333/jobs";
+  const file = pipelineFile("elsewhere", `name: "jobs", source: { queue: "${url}" }`);
+  await using cloud = await startCloud({ memory: true, setup: { queues: [{ name: "jobs" }] } });
+  expect(await compared(file, ["--endpoint", cloud.endpoint])).toEqual([
+    2,
+    "the credentials are of account 000000000000, but the pipeline's queue is in account " +
+      "111122223333; use credentials of that account",
+  ]);
+});
+
+test("a right to read that is missing: exit code 1, with what could not be read", async () => {
+  const answer = { __type: "AccessDenied", message: "not authorised: sqs:GetQueueUrl" };
+  const server = createServer((_, reply) => reply.writeHead(403).end(JSON.stringify(answer)));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const [code, line] = await compared(orders, ["--endpoint", `http://127.0.0.1:${port}`]);
+  server.close();
+  expect([code, line]).toEqual([
+    1,
+    "cannot read the queue orders-events: AccessDenied: not authorised: sqs:GetQueueUrl",
+  ]);
+});
+
+test("an account without the queue: exit code 2, with what to create first", async () => {
+  await using cloud = await startCloud({ memory: true });
+  expect(await compared(orders, ["--endpoint", cloud.endpoint])).toEqual([
+    2,
+    "--account needs a queue that exists, to know the account; create it first",
+  ]);
 });

@@ -23,6 +23,7 @@ import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { eventually } from "../support/eventually.ts";
 import { isFullSize } from "../support/full-size.ts";
 import { isAllowed } from "../support/infra/aws-recorder.ts";
+import { runHistory, SALES_PLAN } from "../support/infra/iam-history.ts";
 import { dispatchTasks, LATE_PLAN, runLate } from "../support/infra/iam-late-tasks.ts";
 import {
   ARCHIVE_PLAN,
@@ -52,6 +53,7 @@ const PLANS = {
   ),
   late: LATE_PLAN,
   archive: ARCHIVE_PLAN,
+  sales: SALES_PLAN,
 };
 
 const dynamo = isFullSize ? await useOwnDynamo() : null;
@@ -112,6 +114,11 @@ describe.skipIf(dynamo?.available !== true)("roles under their generated policie
     await operateArchive(world);
     await lookAtConsole(world);
     expectNoneRefused(world);
+  });
+
+  test("a bucket is read by a function, audited, repaired, backfilled, replayed and promoted", async () => {
+    await runHistory(worlds.sales);
+    expectNoneRefused(worlds.sales);
   });
 
   /** The table without one resource of one row. */

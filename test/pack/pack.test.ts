@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type PackedPackage, sizeProblems } from "../../scripts/release-check.ts";
 import { isFullSize, requireFullSize } from "../support/full-size.ts";
 
 const root = join(import.meta.dirname, "..", "..");
@@ -21,6 +22,7 @@ const BUILD_MS_MAX = 600_000;
 /** Downloaded by its test: it is larger than all other packages for development. */
 const JEST = "jest@29.7.0";
 let packedPaths: string[] = [];
+let sizes: PackedPackage;
 let tarball = "";
 
 function run(command: string, args: readonly string[], cwd = project): string {
@@ -58,6 +60,7 @@ beforeAll(() => {
   run(process.execPath, [join(root, "scripts", "build.ts")], root);
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", temporary];
   const [packed] = JSON.parse(run("npm", args, root));
+  sizes = packed;
   packedPaths = packed.files.map(({ path }: { path: string }) => path);
   tarball = join(temporary, packed.filename);
   mkdirSync(project);
@@ -77,11 +80,15 @@ test("the package has the build, its SBOM, Terraform modules and pages, and noth
     "dist/sbom.cdx.json",
   ];
   const others = packedPaths
-    .filter((path) => !/^dist\/.*\.(js|d\.ts|js\.map)$/.test(path))
+    .filter((path) => !/^dist\/.*\.(js|d\.ts)$/.test(path))
     .filter((path) => !/^dist\/console\/app\/assets\/[\w-]+\.(css|svg)$/.test(path))
     .filter((path) => !/^infra\/terraform\/modules\/[\w-]+\/\w+\.tf$/.test(path));
   expect(others.toSorted()).toEqual([...pages, ...built].toSorted());
   expect(packedPaths.filter((path) => /\.test\./.test(path))).toEqual([]);
+});
+
+test("the package is within its size budget", () => {
+  expect(sizeProblems(sizes)).toEqual([]);
 });
 
 test("publint finds nothing to improve in the package", async () => {

@@ -20,7 +20,8 @@ import { ManualClock } from "./manual-clock.ts";
 export const AUDIT_SCOPE = { pipeline: "audited", generation: 0 };
 export const AUDIT_BUCKET = "landing";
 const START = epochMs(1_700_000_000_000);
-const PAGE = 3;
+/** Objects of a page of the bucket, and effects of one of the sink. */
+export const AUDIT_PAGE = 3;
 const FAILURE = { errorClass: "handler", fingerprint: "f", message: "broken" };
 
 export class AuditWorld {
@@ -163,8 +164,8 @@ export class AuditWorld {
           .sort(compareUtf8);
         const all = keys.flatMap((key) => this.versions.get(key) ?? []);
         const at = after === null ? 0 : Number(after);
-        const objects = all.slice(at, at + PAGE);
-        return { objects, next: at + PAGE < all.length ? String(at + PAGE) : null };
+        const objects = all.slice(at, at + AUDIT_PAGE);
+        return { objects, next: at + AUDIT_PAGE < all.length ? String(at + AUDIT_PAGE) : null };
       },
     };
   }
@@ -177,10 +178,9 @@ export class AuditWorld {
           .filter(({ key }) => key.startsWith(prefix))
           .sort((a, b) => compareUtf8(a.key, b.key));
         const at = after === null ? 0 : Number(after);
-        const next = at + PAGE < all.length ? String(at + PAGE) : null;
-        return { effects: all.slice(at, at + PAGE), next };
+        const next = at + AUDIT_PAGE < all.length ? String(at + AUDIT_PAGE) : null;
+        return { effects: all.slice(at, at + AUDIT_PAGE), next };
       },
-      find: async (_, key) => this.effects.get(key) ?? null,
     };
   }
 
@@ -211,15 +211,18 @@ export class AuditWorld {
     more: Partial<AuditOptions> & {
       readonly sink?: boolean;
       readonly queue?: QueueSnapshot;
+      readonly ledger?: Ledger;
+      readonly lister?: ObjectLister;
     } = {},
   ): Promise<AuditLine[]> {
-    const { sink = false, queue = this.queue(), ...options } = more;
+    const { sink = false, queue = this.queue(), ledger = this.ledger, ...rest } = more;
+    const { lister = this.lister(), ...options } = rest;
     const lines: AuditLine[] = [];
     await runAudit(
       {
         clock: this.clock,
-        ledger: this.ledger,
-        lister: this.lister(),
+        ledger,
+        lister,
         effects: sink ? [this.effectLister()] : [],
         readQueue: async () => queue,
       },
@@ -228,6 +231,30 @@ export class AuditWorld {
       new AbortController().signal,
     );
     return lines;
+  }
+
+  /** An audit that counts its calls. */
+  async countedAudit(more: Partial<AuditOptions> = {}) {
+    const calls = { list: 0, listRecords: 0, showObject: 0 };
+    const inner = this.lister();
+    const lister: ObjectLister = {
+      list: (...call) => {
+        calls.list += 1;
+        return inner.list(...call);
+      },
+    };
+    const ledger: Ledger = {
+      ...this.ledger,
+      listRecords: (...call) => {
+        calls.listRecords += 1;
+        return this.ledger.listRecords(...call);
+      },
+      showObject: (...call) => {
+        calls.showObject += 1;
+        return this.ledger.showObject(...call);
+      },
+    };
+    return { lines: await this.audit({ ...more, ledger, lister }), calls };
   }
 
   /** Statuses by key, in the order of lines. */

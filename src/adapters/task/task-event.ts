@@ -16,13 +16,14 @@ interface About {
 
 /** The part of the JSON that depends on the kind of the event. */
 export function describeEvent(event: HandlerEvent): JsonObject {
+  const kind = kindOf(event);
   if ("object" in event) {
-    return { kind: event.kind, object: event.object as unknown as JsonValue };
+    return { kind, object: event.object as unknown as JsonValue };
   }
   if ("envelope" in event) {
     const { envelope, payload } = event;
     return {
-      kind: "message",
+      kind,
       envelope: envelope as unknown as JsonValue,
       payload: payload as JsonValue,
     };
@@ -30,7 +31,13 @@ export function describeEvent(event: HandlerEvent): JsonObject {
   const { body, ...more } = event;
   const isBytes = body instanceof Uint8Array;
   const content = isBytes ? { bodyBase64: Buffer.from(body).toString("base64") } : { body };
-  return { kind: "own", ...more, ...content } as unknown as JsonObject;
+  return { kind, ...more, ...content } as unknown as JsonObject;
+}
+
+/** The same word in the JSON and in the variables; "own" is a message without an envelope. */
+function kindOf(event: HandlerEvent): string {
+  if ("object" in event) return event.kind;
+  return "envelope" in event ? "message" : "own";
 }
 
 /** V1 */
@@ -43,7 +50,7 @@ export function variablesOf(event: HandlerEvent, about: About): Record<string, s
     TIDEGATE_FENCE: about.fence,
     TIDEGATE_LANE: about.lane,
     TIDEGATE_WATERMARK: about.watermark,
-    TIDEGATE_KIND: "kind" in event ? event.kind : "message",
+    TIDEGATE_KIND: kindOf(event),
     TIDEGATE_BUCKET: object?.bucket,
     TIDEGATE_OBJECT_KEY: object?.key,
     TIDEGATE_VERSION_ID: object?.version_id,

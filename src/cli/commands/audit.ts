@@ -39,6 +39,12 @@ export const auditCommand = command({
       null,
       "Statement of an earlier window, which this audit continues.",
     ),
+    "since-key": text(
+      "PUB",
+      null,
+      "Ed25519 public key (PEM file) of the earlier statement (default: that of --sign).",
+    ),
+    suffix: text("TEXT", null, "Only keys that end with this text must have taken effect."),
     out: text("FILE", null, "Write the statement to this file."),
     lines: text("FILE", null, "Write one JSON line per object version to this file."),
     sign: text("KEY", null, "Sign the statement with this Ed25519 private key (PEM file)."),
@@ -55,18 +61,24 @@ export const auditCommand = command({
     ]);
     const key = flags.sign === undefined ? null : files.readSigningKey(flags.sign);
     const earlier = flags["since-statement"];
+    const publicKey = flags["since-key"];
+    if (publicKey !== undefined && earlier === undefined) {
+      throw new UsageError("--since-key needs --since-statement");
+    }
     const stopping = new AbortController();
     void stopSignal().then(() => stopping.abort(new Error("stopped")));
     const settings = await bucketSettings(flags);
     const pipeline = await loadPipeline(file);
-    const { from, to, bucket, prefix, grace } = flags;
+    const { from, to, bucket, prefix, suffix, grace } = flags;
+    const keys = { publicKey, signingKey: key };
     const call = {
       from,
       to,
       bucket,
       prefix,
+      suffix,
       graceMs: grace === undefined ? undefined : grace * SECOND_MS,
-      previous: earlier === undefined ? undefined : files.readStatement(earlier),
+      previous: earlier === undefined ? undefined : files.readEarlierStatement(earlier, keys),
       signal: stopping.signal,
       onWarning: (message: string) => out.note(message),
       onProgress: (progress: Parameters<typeof words.auditProgress>[0]) => {

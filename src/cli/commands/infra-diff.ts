@@ -7,7 +7,7 @@ import { SETTINGS } from "../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../command.ts";
 import { planFlags, planOf } from "./infra.ts";
 
-const { alarms, compute, kms, ledger, listing, outbox, prefix, via } = planFlags;
+const { alarms, backfill, compute, kms, ledger, listing, outbox, outputs, prefix, via } = planFlags;
 
 export const infraDiff = command({
   name: "infra diff",
@@ -35,6 +35,8 @@ export const infraDiff = command({
     "claim-checks": planFlags["claim-checks"],
     alarms,
     compute,
+    backfill,
+    outputs,
     account: toggle("Also compare roles, key, alarms and compute; needs the right to read them."),
     cluster: text("CLUSTER", null, "Cluster of the ECS service (default: the account's default)."),
     prefix,
@@ -89,6 +91,13 @@ async function accountOf(
   const existing = queue ?? deadLetterQueue;
   if (existing === null) {
     const message = "--account needs a queue that exists, to know the account; create it first";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  const [, , , , account] = existing.arn.split(":");
+  if (plan.queueAccount !== null && plan.queueAccount !== account) {
+    const message =
+      `the credentials are of account ${account}, but the pipeline's queue is in account ` +
+      `${plan.queueAccount}; use credentials of that account`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   const arn = existing.arn.replace(/[^:]+$/, plan.queue);

@@ -24,6 +24,11 @@ export const planFlags = {
   compute: oneOf(["none", "ecs", "lambda"], "none", "What runs the consumer."),
   dispatch: toggle("Let the consumer start ECS tasks, for `tidegate dispatch --launcher ecs`."),
   backfill: toggle("Let the consumer list the bucket, for `tidegate backfill`."),
+  outputs: text(
+    "URL[,URL]",
+    null,
+    "Let the consumer write objects below s3://bucket/prefix, for `run --manifests` and objects().",
+  ),
   prefix: text("NAME", null, "What names of resources start with (default: the pipeline's name)."),
 };
 
@@ -38,6 +43,7 @@ interface PlanFlagValues {
   readonly compute?: InfraOptions["compute"];
   readonly dispatch?: boolean | undefined;
   readonly backfill?: boolean | undefined;
+  readonly outputs?: string | undefined;
   readonly prefix?: string | undefined;
 }
 
@@ -60,6 +66,7 @@ export async function planOf(file: string, flags: PlanFlagValues) {
     compute,
     dispatch,
     backfill,
+    outputs: flags.outputs?.split(",").map((url) => url.trim()),
     prefix,
   });
 }

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { sha256Hex } from "./hash.ts";
 import { encodeKey, isKeyDigest, type KeyPart, keyDigest } from "./key-encoding.ts";
 
 function hexOf(bytes: Uint8Array): string {
@@ -51,6 +52,18 @@ describe("injectivity (K1)", () => {
         fc.pre(Math.min(left, whole.length) !== Math.min(right, whole.length));
         const cut = (at: number): KeyPart[] => [whole.slice(0, at), whole.slice(at)];
         expect(keyDigest(1, cut(left))).not.toBe(keyDigest(1, cut(right)));
+      }),
+    );
+  });
+
+  test("a short ASCII tuple, which has its own writer, has the digest of its bytes (K4)", () => {
+    const text = fc.oneof(fc.string({ maxLength: 1_100 }), fc.constant("x".repeat(1_019)));
+    const number = fc.oneof(fc.integer({ min: -1, max: 257 }), fc.maxSafeInteger());
+    const part = fc.oneof(text, number, fc.constant(null), anyPart());
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 8 }), (parts) => {
+        const bytes = encodeKey([1, ...parts]);
+        expect(keyDigest(1, parts)).toBe(`k1:${sha256Hex(bytes)}`);
       }),
     );
   });

@@ -6,6 +6,8 @@
 //       schemes never collide, neither accidentally nor in a table.
 //   K3. Text must be well-formed: UTF-8 has no lone surrogates and would map them all to one
 //       character.
+//   K4. Keys of short ASCII parts, which is what most are, are written into one buffer that every
+//       call uses again, byte by byte. It is hashed before the next call. The bytes are the same.
 // By convention the first part says what the tuple is ("object-state", "dedup"), so that two kinds
 // of identity with the same fields differ.
 
@@ -50,7 +52,54 @@ export function keyDigest(version: number, parts: readonly KeyPart[]): string {
   if (!Number.isInteger(version) || version < 1 || version > KEY_VERSION_MAX) {
     throw invalid(`version ${version} is not between 1 and ${KEY_VERSION_MAX}`);
   }
-  return `k${version}:${sha256Hex(encodeKey([version, ...parts]))}`;
+  const all = [version, ...parts];
+  const length = writeShort(all);
+  const encoded = length === null ? encodeKey(all) : SHORT.subarray(0, length);
+  return `k${version}:${sha256Hex(encoded)}`;
+}
+
+const SHORT_BYTES = 1_024;
+const SHORT = new Uint8Array(SHORT_BYTES);
+const BYTE_BITS = 8;
+const BYTE_MAX = 0xff;
+
+/** Writes a tuple into SHORT and returns its length; null if it is not a short one (K4). */
+function writeShort(parts: readonly KeyPart[]): number | null {
+  if (parts.length > KEY_PARTS_MAX) return null;
+  SHORT.fill(0, 0, COUNT_BYTES);
+  SHORT[COUNT_BYTES - 1] = parts.length;
+  let at = COUNT_BYTES;
+  for (const part of parts) {
+    if (at + HEAD_BYTES + INTEGER_BYTES > SHORT_BYTES) return null;
+    const content = at + HEAD_BYTES;
+    let length = 0;
+    if (typeof part === "string") {
+      if (!writeAscii(part, content)) return null;
+      length = part.length;
+    } else if (typeof part === "number") {
+      if (!(part >= 0 && part <= BYTE_MAX && Number.isInteger(part))) return null;
+      length = INTEGER_BYTES;
+      SHORT.fill(0, content, content + length);
+      SHORT[content + length - 1] = part;
+    } else if (part !== null) return null;
+    SHORT[at] = part === null ? TAG_NULL : typeof part === "string" ? TAG_TEXT : TAG_INTEGER;
+    SHORT[at + 1] = 0;
+    SHORT[at + 2] = 0;
+    SHORT[at + 3] = length >> BYTE_BITS;
+    SHORT[at + 4] = length & BYTE_MAX;
+    at = content + length;
+  }
+  return at;
+}
+
+function writeAscii(text: string, at: number): boolean {
+  if (at + text.length > SHORT_BYTES) return false;
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index);
+    if (code > 0x7f) return false;
+    SHORT[at + index] = code;
+  }
+  return true;
 }
 
 /** Whether `text` looks like a result of `keyDigest`, of any version. */

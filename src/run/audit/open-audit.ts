@@ -35,6 +35,7 @@ import { lateQueueOf } from "../late/open-completeness.ts";
 import { openAwsEnvironment, openAwsLister } from "../open/aws-environment.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { type PreparedRun, prepareRun } from "../prepare-run.ts";
+import { closeAll } from "./close-all.ts";
 import { openEffects } from "./open-effects.ts";
 import { readQueue, UNREAD } from "./read-queue.ts";
 
@@ -53,6 +54,8 @@ export interface AuditCall {
   /** Default: the bucket of the pipeline. */
   readonly bucket?: string | undefined;
   readonly prefix?: string | undefined;
+  /** Only keys that end with this text must have taken effect: the suffix of the notification. */
+  readonly suffix?: string | undefined;
   /** How long an event may take to arrive. Default: 15 minutes. */
   readonly graceMs?: number | undefined;
   /** The statement of an earlier window, which this one continues. */
@@ -89,7 +92,7 @@ export async function audit(
     await store(prepared, statement, call);
     return statement;
   } finally {
-    for (const close of closers.toReversed()) await close();
+    await closeAll(closers);
   }
 }
 
@@ -108,7 +111,9 @@ export async function auditSources(
   checkMask(pipeline, bucket);
   const { previous = null, graceMs = GRACE_MS, signal = new AbortController().signal } = call;
   const { from, to } = checkedWindow(call, startedAt);
-  const subject = { pipeline: pipeline.name, generation: pipeline.generation, bucket, prefix };
+  const scope = { pipeline: pipeline.name, generation: pipeline.generation };
+  const filter = call.suffix === undefined || call.suffix === "" ? {} : { suffix: call.suffix };
+  const subject = { ...scope, bucket, prefix, ...filter };
   if (previous !== null) checkPrevious(previous, { subject, from, to });
   const retentionMs = days(pipeline.ledgerRetentionDays);
   const forgetsBefore = subtractMs(startedAt, retentionMs);
@@ -116,9 +121,10 @@ export async function auditSources(
   const queue = await runAudit(
     { clock, ...sources },
     {
-      scope: { pipeline: pipeline.name, generation: pipeline.generation },
+      scope,
       bucket,
       prefix,
+      suffix: call.suffix,
       from,
       to,
       startedAt,
@@ -165,7 +171,7 @@ function checkPrevious(
   previous: Statement,
   { subject, from, to }: { subject: Statement["subject"]; from: EpochMs | null; to: EpochMs },
 ): void {
-  for (const name of ["pipeline", "generation", "bucket", "prefix"] as const) {
+  for (const name of ["pipeline", "generation", "bucket", "prefix", "suffix"] as const) {
     if (previous.subject[name] === subject[name]) continue;
     refuse(
       `the earlier statement is about ${name} ${JSON.stringify(previous.subject[name])}, ` +

@@ -22,12 +22,14 @@ export async function repair(
   const missing = exceptions.filter(({ status }) => status === "missing");
   const keys = new Set(missing.map(({ key }) => key));
   const isListed = missing.length === counts.missing; // P1
+  const { suffix = "" } = subject;
+  const isMissing = (key: string) => (isListed ? keys.has(key) : key.endsWith(suffix));
   const { done } = await backfill(pipeline, settings, {
     ...call,
     bucket: subject.bucket,
     prefix: subject.prefix,
     since: epochMs(-Date.parse(statement.startedAt)), // P2
-    ...(isListed && { only: ({ key }) => keys.has(key) }),
+    ...((isListed || suffix !== "") && { only: ({ key }) => isMissing(key) }),
   });
   return done;
 }

@@ -8,6 +8,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 import { openAwsLister } from "../open/aws-environment.ts";
 import type { Environment } from "../open/environment.ts";
 import type { ReadySettings } from "../prepare-run.ts";
+import { closeAll } from "./close-all.ts";
 import { auditSources, summaryOf } from "./open-audit.ts";
 import { openEffects } from "./open-effects.ts";
 import { readQueue } from "./read-queue.ts";
@@ -53,7 +54,7 @@ export function startScheduledAudits(
           };
           return summaryOf(await auditSources(pipeline, sources, { from, signal }));
         } finally {
-          for (const close of closers) await close();
+          await closeAll(closers);
         }
       },
     },

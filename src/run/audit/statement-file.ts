@@ -1,6 +1,8 @@
 // Statement file: a statement on disk, and its signature.
 //   F1. A signature is Ed25519 over the digest of the statement, which covers all of it.
-//   F2. A file is written beside its target and renamed, so that a reader never sees half of one.
+//   F2. A signed statement that an audit continues is never trusted without its key: its days that
+//       the ledger has forgotten become part of the new statement.
+//   F3. A file is written beside its target and renamed, so that a reader never sees half of one.
 
 import {
   createHash,
@@ -22,6 +24,32 @@ export function readStatement(path: string): Statement {
   return statement;
 }
 
+/** The keys that may check the signature of an earlier statement. */
+export interface EarlierKeys {
+  /** PEM file of the public key; the statement must be signed with it. */
+  readonly publicKey?: string | undefined;
+  /** The key that signs the new statement, which may have signed the earlier one. */
+  readonly signingKey?: KeyObject | null;
+}
+
+/** Reads the statement that an audit continues, and checks its signature if it has one (F2). */
+export function readEarlierStatement(path: string, keys: EarlierKeys): Statement {
+  const statement = readStatement(path);
+  const { publicKey, signingKey = null } = keys;
+  if (publicKey !== undefined) {
+    verifyStatement(path, statement, publicKey);
+  } else if (statement.signature !== null) {
+    const fix = "name its public key with --since-key";
+    if (signingKey === null) refuse(`${path} is signed, and no key can check it; ${fix}`);
+    const key = createPublicKey(signingKey);
+    if (statement.signature.keyId !== keyIdOf(key)) {
+      refuse(`${path} was signed with another key than that of --sign; ${fix}`);
+    }
+    checkSignature(path, statement, key);
+  }
+  return statement;
+}
+
 function parse(path: string, text: string): Statement {
   try {
     const value = JSON.parse(text) as Statement;
@@ -32,7 +60,7 @@ function parse(path: string, text: string): Statement {
   return refuse(`${path} is not an audit statement; write one with tidegate audit --out`);
 }
 
-/** F2 */
+/** F3 */
 export function writeStatement(path: string, statement: Statement): void {
   const temporary = `${path}.part`;
   try {
@@ -51,16 +79,20 @@ export function readSigningKey(path: string): KeyObject {
   return checkedKey(path, "private", () => createPrivateKey(read(path)));
 }
 
+/** The statement with a signature over its digest (F1). */
 export function signStatement(statement: Statement, key: KeyObject): Statement {
   const value = sign(null, Buffer.from(statement.digest), key).toString("base64"); // F1
   const signature = { algorithm: "ed25519", keyId: keyIdOf(createPublicKey(key)), value } as const;
   return { ...statement, signature };
 }
 
-/** Throws TG_VALUE_INVALID unless the key signed this very statement. */
+/** Throws TG_VALUE_INVALID unless the key in the PEM file signed this very statement. */
 export function verifyStatement(path: string, statement: Statement, keyPath: string): void {
   const key = checkedKey(keyPath, "public", () => createPublicKey(read(keyPath)));
-  const { signature, digest } = statement;
+  checkSignature(path, statement, key);
+}
+
+function checkSignature(path: string, { signature, digest }: Statement, key: KeyObject): void {
   if (signature === null) refuse(`${path} is not signed; sign it with tidegate audit --sign`);
   if (signature.keyId !== keyIdOf(key)) refuse(`${path} was signed with another key`);
   const isValid = verify(null, Buffer.from(digest), key, Buffer.from(signature.value, "base64"));

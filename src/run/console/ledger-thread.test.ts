@@ -36,6 +36,16 @@ test("a ledger that is missing fails the read, and is found by a later one", asy
   await thread.close();
 });
 
+test("a read whose arguments cannot be copied fails, and later reads are answered", async () => {
+  const url = `sqlite:${join(folder, "copied.db")}`;
+  await (await openLedger(url, systemPorts)).close();
+  const thread = createLedgerThread({ url, owner: null });
+  const name = (() => "a") as unknown as string;
+  await expect(thread.reads.findNote(SCOPE, "paused", name)).rejects.toThrow("could not be cloned");
+  expect(await thread.reads.findNote(SCOPE, "paused", "a")).toBeUndefined();
+  await thread.close();
+});
+
 test("a thread that ends fails what waits for it, and the next read starts another", async () => {
   const entry = new URL("data:text/javascript,process.exit(0)");
   const thread = createLedgerThread({ url: "memory:", owner: null }, entry);

@@ -93,8 +93,8 @@ class ReadThread {
     this.#calls += 1;
     const call: LedgerThreadCall = { id: this.#calls, method, given };
     return new Promise((resolve, reject) => {
+      worker.postMessage(call); // Throws if an argument cannot be copied; then nothing waits.
       this.#waiters.set(call.id, { resolve, reject });
-      worker.postMessage(call);
     });
   }
 

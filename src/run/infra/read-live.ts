@@ -87,7 +87,7 @@ export function clientConfig(service: AwsService, options: LiveOptions) {
   const endpoint = serviceEndpoint(service, given);
   const credentials = localCredentials(endpoint);
   const fallback = "credentials" in credentials ? "us-east-1" : undefined;
-  const chosen = region ?? fallback;
+  const chosen = region || fallback; // An empty variable is not a region.
   return {
     ...(endpoint !== undefined && { endpoint }),
     ...(chosen !== undefined && { region: chosen }),
@@ -98,6 +98,16 @@ export function clientConfig(service: AwsService, options: LiveOptions) {
 interface SdkFailure {
   readonly name?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+/** What the AWS SDK lacks to make any call at all; null if it is something else. */
+function missingSetting(name: string, reason: string): string | null {
+  if (name === "CredentialsProviderError") {
+    const variables = "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+    return `the AWS SDK finds no credentials (${reason}); set AWS_PROFILE, or ${variables}`;
+  }
+  if (!/^Region is missing|region=""/.test(reason)) return null;
+  return "the AWS SDK finds no region; add --region, or set AWS_REGION";
 }
 
 /** The result of a call; null if what it asks about does not exist (L1). */
@@ -112,6 +122,8 @@ export async function unlessMissing<T>(
     if (error instanceof TidegateError) throw error;
     const { name = "", $metadata } = error as SdkFailure;
     if (missing.includes(name)) return null;
+    const setting = missingSetting(name, reasonOf(error));
+    if (setting !== null) throw new TidegateError("TG_CONFIG_INVALID", setting, { cause: error });
     const isAnswered = $metadata?.httpStatusCode !== undefined;
     const message = `cannot read ${what}: ${name}: ${reasonOf(error)}`;
     const code = isAnswered ? "TG_QUEUE_REFUSED" : "TG_QUEUE_UNAVAILABLE";

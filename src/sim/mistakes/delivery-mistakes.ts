@@ -54,6 +54,11 @@ export const DELIVERY_MISTAKES: readonly Mistake[] = [
     "a dead-letter queue that does not allow this source",
     "a dead-letter queue that allows it",
   ),
+  refusedRedrive(
+    "queue-name",
+    "a dead-letter queue named orders.fifo.dlt, which AWS does not create",
+    "a dead-letter queue with a name that AWS accepts",
+  ),
   {
     rule: "dead-letters-time-left",
     checker: neverLost,
@@ -147,6 +152,13 @@ export const DELIVERY_MISTAKES: readonly Mistake[] = [
     "a bucket that notifies a standard queue",
   ),
   dropped(
+    "fifo-topic-filtered",
+    "a filter policy that rejects the message",
+    "The topic accepts the message, and its filter rejects it. SNS keeps no copy, and drops a " +
+      "later send of its id as a duplicate.",
+    "no filter policy on the FIFO topic",
+  ),
+  dropped(
     "notification-overwritten",
     "a second notification configuration of the bucket",
     `It replaces the first one. ${SILENT}`,
@@ -156,9 +168,7 @@ export const DELIVERY_MISTAKES: readonly Mistake[] = [
 
 /** Rules about loss and double effects that no world shows, and why. */
 export const WITHOUT_WORLD: Readonly<Record<string, string>> = {
-  "queue-name": "AWS refuses the name, so the queue never exists.",
   "dedup-per-group": "The simulated queue deduplicates per queue only.",
-  "fifo-topic-filtered": "The simulated producers send to a queue, not to a topic with filters.",
   "subscription-without-dead-letters": "The simulated producers send to a queue, not to a topic.",
   "bucket-unversioned": "The harm is a replay that cannot read an overwritten object.",
   "ledger-retention-short": "It takes weeks between a dead letter and its redrive.",

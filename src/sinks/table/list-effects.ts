@@ -63,11 +63,6 @@ function createLister(read: Read, dialect: "sqlite" | "postgres", table: string)
       const last = rows.at(-1);
       return { effects, next: rows.length < PAGE_ROWS ? null : String(last?.object) };
     },
-    async find(bucket, key) {
-      const root = `s3://${bucket}/`;
-      const [row] = await read(one, [table, `${root}${key}`]);
-      return row === undefined ? null : effectOf(row, root);
-    },
   };
 }
 

@@ -124,6 +124,7 @@ function setupOf(plan: InfraPlan): CloudSetup {
   const { bucket, topic, queue, deadLetterQueue, claimCheckBucket, maxReceiveCount } = plan;
   const claims = claimCheckBucket === null ? [] : [{ name: claimCheckBucket }];
   const results = plan.dispatch ? [{ name: RESULTS }] : [];
+  const outputs = [...new Set(plan.outputs.map((name) => name.split("/")[0] ?? ""))];
   const archives = plan.archive === null ? [] : [{ name: plan.archive.bucket }];
   const late = plan.lateQueue === null ? [] : [{ name: plan.lateQueue }];
   const source = {
@@ -149,6 +150,12 @@ function setupOf(plan: InfraPlan): CloudSetup {
     ],
     topics: topic === null ? [] : [{ name: topic }],
     subscriptions: topic === null ? [] : [{ topic, queue, raw: true }],
-    buckets: [...(bucket === null ? [] : [source]), ...claims, ...results, ...archives],
+    buckets: [
+      ...(bucket === null ? [] : [source]),
+      ...claims,
+      ...results,
+      ...archives,
+      ...outputs.map((name) => ({ name })),
+    ],
   };
 }

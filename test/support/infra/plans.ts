@@ -30,7 +30,7 @@ export const INFRA_PLANS: Readonly<Record<string, InfraPlan>> = {
   "a bucket through a topic": plan({}),
   "a bucket through a topic, with backfills and a customer key, on ECS": plan(
     {},
-    { kms: true, compute: "ecs", backfill: true },
+    { kms: true, compute: "ecs", backfill: true, outputs: ["s3://acme-outputs/manifests/"] },
   ),
   "a dispatcher with a late queue and lists": plan(
     {

@@ -8,6 +8,7 @@ data "aws_partition" "current" {}
 
 locals {
   account_root = "arn:${data.aws_partition.current.partition}:iam::${data.aws_caller_identity.current.account_id}:root"
+  s3_arn       = "arn:${data.aws_partition.current.partition}:s3:::"
 
   trust = {
     consumer = { Service = var.consumer_services }

@@ -25,6 +25,8 @@ locals {
     task_roles          = var.task_role_arns
     task_results_bucket = [for arn in compact([var.task_results_arn]) : split("/", arn)[0]]
     task_results        = [for arn in compact([var.task_results_arn]) : "${arn}/*"]
+    outputs             = [for name in var.outputs : "${local.s3_arn}${name}/*"]
+    output_buckets      = distinct([for name in var.outputs : "${local.s3_arn}${split("/", name)[0]}"])
     key                 = compact([var.key_arn])
   }
 
@@ -170,6 +172,18 @@ locals {
         Effect   = "Allow"
         Action   = ["s3:ListBucket"]
         Resource = local.resources.task_results_bucket
+      },
+      {
+        Sid      = "S3Outputs"
+        Effect   = "Allow"
+        Action   = ["s3:PutObject", "s3:GetObject"]
+        Resource = local.resources.outputs
+      },
+      {
+        Sid      = "S3OutputBuckets"
+        Effect   = "Allow"
+        Action   = ["s3:ListBucket"]
+        Resource = local.resources.output_buckets
       },
       {
         Sid      = "KmsKey"

@@ -109,6 +109,12 @@ variable "task_results_arn" {
   default     = null
 }
 
+variable "outputs" {
+  description = "Places in which the consumer writes objects: bucket, or bucket/prefix."
+  type        = list(string)
+  default     = []
+}
+
 variable "key_arn" {
   description = "ARN of the customer key; null if there is none."
   type        = string

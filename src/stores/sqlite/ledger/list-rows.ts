@@ -1,4 +1,6 @@
 // List rows: reads records in the order of a list, each from its index (Y1 of ledger-tables.ts).
+//   L1. Rows are read as arrays: an audit lists every record of a ledger, and SQLite's driver takes
+//       twice as long to build an object for each row.
 
 import type { DatabaseSync } from "node:sqlite";
 import type { RecordRange } from "../../../ledger/list-records.ts";
@@ -11,7 +13,24 @@ import type { ListedRecord } from "../../../ports/ledger.ts";
 import { rankOf } from "./key-hash.ts";
 import { INPUT_COLUMNS, RECORD_COLUMNS } from "./record-rows.ts";
 
-type Row = RecordColumns & InputColumns & { readonly key: string };
+/** The key, RECORD_COLUMNS and INPUT_COLUMNS, in their order (L1). */
+type Row = [
+  key: string,
+  state: RecordColumns["state"],
+  fence: number,
+  attempts: number,
+  seenAt: number,
+  changedAt: number,
+  expiresAt: number,
+  leaseUntil: number,
+  owner: string | null,
+  digest: string | null,
+  detail: string | null,
+  eventTime: number,
+  bucket: string | null,
+  objectKey: string | null,
+  input: InputColumns["input"],
+];
 
 interface Query {
   /** An index that the planner might not choose. */
@@ -27,15 +46,22 @@ export function listSqliteRows(
   range: RecordRange,
 ): ListedRecord[] {
   const { index, where, order, params } = queryOf(range);
-  const rows = db
-    .prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record
-      ${index === undefined ? "" : `INDEXED BY ${index}`} WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`)
-    .all(scopeId, ...params, range.limit);
-  return rows.map((each) => {
-    const row = each as unknown as Row;
-    const key = asRecordKey(row.key);
-    return { key, record: fromColumns(row), input: fromInputColumns(row) };
-  });
+  const statement = db.prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record
+      ${index === undefined ? "" : `INDEXED BY ${index}`} WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`);
+  statement.setReturnArrays(true); // L1
+  const rows = statement.all(scopeId, ...params, range.limit) as unknown as Row[];
+  return rows.map(listedOf);
+}
+
+function listedOf(row: Row): ListedRecord {
+  const [key, state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil] = row;
+  const owner = row[8];
+  const digest = row[9];
+  const detail = row[10];
+  const columns = { state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil };
+  const record = fromColumns({ ...columns, owner, digest, detail });
+  const input = { eventTime: row[11], bucket: row[12], objectKey: row[13], input: row[14] };
+  return { key: asRecordKey(key), record, input: fromInputColumns(input) };
 }
 
 function queryOf(range: RecordRange): Query {
