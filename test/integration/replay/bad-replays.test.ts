@@ -1,15 +1,32 @@
 // What a replay refuses, one sentence each, and that nothing is lost by it.
 
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { epochMs } from "../../../src/core/units.ts";
+import { SILENT } from "../../../src/ingest/telemetry/silent-telemetry.ts";
 import type { ObjectSource } from "../../../src/ports/object-source.ts";
 import { openAwsObjects } from "../../../src/run/open/aws-environment.ts";
 import { ARCHIVE, messagesPipeline, startMessageWorld } from "../../support/message-world.ts";
 import { ordersPipeline, startReplayWorld } from "../../support/replay-world.ts";
+import { mountSmallDisk, NO_SMALL_DISK } from "../../support/small-disk.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("bad-replays");
+const DISK_MB = 32;
+const PAGE = Buffer.alloc(4_096);
+
+/** Writes a file until nothing more fits. */
+function fillDisk(path: string): void {
+  const file = openSync(path, "w");
+  try {
+    for (;;) writeSync(file, PAGE);
+  } catch (error) {
+    expect(error).toMatchObject({ code: "ENOSPC" });
+  } finally {
+    closeSync(file);
+  }
+}
 
 test("a window, run or sink that cannot be replayed: refused with one sentence", async () => {
   await using world = await startReplayWorld(folder, "refused");
@@ -141,6 +158,52 @@ test("a handler's own statements: refused by a shadow, run with --into live", as
   const live = await replays.start(world.request({ into: "live" }));
   expect(live.state).toBe("complete");
   await expect(replays.diff(live.entry.run, 1)).rejects.toThrow(/wrote to the live tables/);
+});
+
+test("a full disk while a replay runs: its records are retried until there is space", async ({
+  skip,
+}) => {
+  const disk = mountSmallDisk(join(folder, "disk"), DISK_MB);
+  if (disk === null) skip(NO_SMALL_DISK);
+  const path = disk?.path ?? "";
+  const filler = join(path, "filler");
+  try {
+    await using world = await startReplayWorld(path, "data");
+    await world.put("in/a.csv", { a1: 1 });
+    const present = await openAwsObjects({ endpoint: world.dev.endpoint });
+    const signal = new AbortController().signal;
+    const opened = await present.open(
+      { bucket: "orders", key: "in/a.csv", versionId: null, etag: null },
+      signal,
+    );
+    await world.dev.stop();
+    let attempts = 0;
+    const large = ordersPipeline(1, {
+      async handler(_: unknown, { upsert }: { upsert(table: string, row: object): void }) {
+        attempts += 1;
+        if (attempts === 1) fillDisk(filler);
+        for (let row = 0; row < 2_000; row += 1) {
+          upsert("orders", { id: `${row}-${"x".repeat(2_000)}`, amount: row });
+        }
+      },
+    });
+    const objects: ObjectSource = { open: async () => opened };
+    const warnings: string[] = [];
+    const log: typeof SILENT.log = (level, message, fields) => {
+      if (level !== "warn") return;
+      warnings.push(`${message} ${JSON.stringify(fields)}`);
+      rmSync(filler, { force: true }); // Once the replay has met the full disk.
+    };
+    await using replays = await world.replays(large, { objects, telemetry: { ...SILENT, log } });
+    const status = await replays.start(world.request());
+    expect(status).toMatchObject({ state: "ready", outcome: { committed: 1, failed: 0 } });
+    expect(attempts).toBeGreaterThan(1);
+    expect(warnings[0]).toMatch(/full/);
+    expect(world.rows()).toEqual(["a1=2"]);
+    expect(await replays.diff(status.entry.run, 0)).toMatchObject([{ added: 2_000, removed: 1 }]);
+  } finally {
+    disk?.unmount();
+  }
 });
 
 test("messages that were not archived: counted, with the setting that keeps them", async () => {
