@@ -3,8 +3,9 @@
 //       killed while it starts, so that recovery itself is interrupted.
 //   R2. All rounds share one folder, so that state and damage accumulate.
 //   R3. A run stops at the first round with a violation: later rounds would start from wrong facts.
-//   R4. In about half of the rounds, that instant is after WORK_MIN operations, so that a busy machine
-//       does not leave kinds of work out. Clients may all be in long polls, so the wait is bounded.
+//   R4. In about half of the rounds, that instant is after WORK_MIN operations, so that a busy
+//       machine does not leave kinds of work out. Clients may all be in long polls, so the wait is
+//       bounded.
 //   R5. SIGKILL ends the process, not the operating system: data that the kernel has accepted
 //       survives. That it is on disk is a promise of the store, which this test does not show.
 
