@@ -33,7 +33,9 @@ test("a sink function gets what the result emits, once, with the fence of the co
   const emit = `
 import { appendFileSync } from "node:fs";
 const { TIDEGATE_RESULT_FILE: file, TIDEGATE_FENCE: fence } = process.env;
-for (const value of [fence, { n: 7 }]) appendFileSync(file, JSON.stringify({ op: "emit", value }) + "\\n");
+for (const value of [fence, { n: 7 }]) {
+  appendFileSync(file, JSON.stringify({ op: "emit", value }) + "\\n");
+}
 `;
   const { code, out } = await endOf(world.run(world.script("emit", emit)));
   const calls = [...out.matchAll(/^sink (.*)$/gm)].map(([, call = ""]) => JSON.parse(call));
