@@ -5,8 +5,8 @@
 //   A2. A redrive sends one message per set. Sending again is safe, because the key of the redrive
 //       is derived from the set (Q3).
 //   A3. A redrive is followed to its outcome: the commit, the dead letter, or the end of the wait.
-//   A4. A list may lack very recent notes. The commit of a redrive ends its whole set, so a set that
-//       has fewer rows than its commit says is read by the names of its notes.
+//   A4. A list may lack very recent notes. The commit of a redrive ends its whole set, so a set
+//       that has fewer rows than its commit says is read by the names of its notes.
 
 import { TidegateError } from "../../core/errors.ts";
 import { compareSequencers } from "../../core/events/sequencer.ts";
