@@ -364,7 +364,7 @@ test("a writer stops if the run continues meanwhile, and the day is written by t
     return false;
   };
   const manifests = world.start("next", { partRecords: 500 });
-  await world.pass(hours(2) + minutes(20));
+  await world.pass(minutes(140));
   await world.settle(40_000);
   expect([continued, world.files.size]).toEqual([expect.anything(), 0]);
   await world.pass(minutes(40));
