@@ -16,6 +16,7 @@ export type Part =
   | "java"
   | "postgres"
   | "promtool"
+  | "script"
   | "terraform";
 
 /** How to find a part: the commands to try, and the output that identifies it. */
@@ -83,6 +84,12 @@ export function probes(env: Readonly<Record<string, string | undefined>>): Recor
       args: ["--version"],
       answer: /^promtool, version \d/,
       advice: "install Prometheus (Debian: prometheus), or set TIDEGATE_PROMTOOL to its promtool",
+    },
+    script: {
+      commands: [...chosen("TIDEGATE_SCRIPT"), "script", "/usr/bin/script"],
+      args: ["--version"],
+      answer: /util-linux/, // Others of that name have other flags.
+      advice: "install script of util-linux (Debian: bsdutils), or set TIDEGATE_SCRIPT to its path",
     },
     terraform: {
       commands: [...chosen("TIDEGATE_TERRAFORM"), "terraform", "tofu", "/usr/local/bin/terraform"],
