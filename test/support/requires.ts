@@ -33,7 +33,9 @@ export interface Probe {
 export type Run = (command: string, args: readonly string[]) => string | undefined;
 
 const PROBE_MS_MAX = 30_000;
-const POSTGRES_VERSIONS = ["18", "17", "16", "15"];
+const POSTGRES_PATHS = ["18", "17", "16", "15"].map(
+  (version) => `/usr/lib/postgresql/${version}/bin/postgres`,
+);
 
 /** How to find each part on this machine; `env` holds the environment variables. */
 export function probes(env: Readonly<Record<string, string | undefined>>): Record<Part, Probe> {
@@ -70,11 +72,7 @@ export function probes(env: Readonly<Record<string, string | undefined>>): Recor
       advice: "install Chromium (Debian: chromium), or set TIDEGATE_CHROMIUM to its path",
     },
     postgres: {
-      commands: [
-        ...chosen("TIDEGATE_POSTGRES"),
-        "postgres",
-        ...POSTGRES_VERSIONS.map((version) => `/usr/lib/postgresql/${version}/bin/postgres`),
-      ],
+      commands: [...chosen("TIDEGATE_POSTGRES"), "postgres", ...POSTGRES_PATHS],
       args: ["--version"],
       answer: /^postgres \(PostgreSQL\) \d/,
       advice: "install PostgreSQL (Debian: postgresql), or set TIDEGATE_POSTGRES to its server",
