@@ -172,15 +172,6 @@ function createDayWriter(ports: ManifestsPorts, options: ManifestsOptions, signa
   const seals = new Map<string, ManifestSeal>();
   const seenOver = new Map<string, EpochMs>();
 
-  /** Whether a call that was in flight when the day ended had its time (V1). */
-  function isQuiet(name: string, sealed: ManifestSeal): boolean {
-    if (sealed !== "day-over") return true;
-    const now = clock.now();
-    const since = seenOver.get(name) ?? now;
-    seenOver.set(name, since);
-    return now - since >= DAY_GRACE_MS;
-  }
-
   const firstPart = (row: RunRow, day: EpochMs, revision: number) =>
     target.sealOf(pathOf(row.id, { day: dayName(day), part: 1, revision }), signal);
 
@@ -216,7 +207,7 @@ function createDayWriter(ports: ManifestsPorts, options: ManifestsOptions, signa
       const existing = seals.get(name);
       if (sealed === null || existing === sealed) return false;
       if (existing !== undefined && existing !== "presumed") return false;
-      if (!isQuiet(name, sealed)) return false;
+      if (sealed === "day-over" && !isQuiet(seenOver, name, clock.now())) return false;
       const first = await firstPart(row, day, 1);
       const latest = first === "presumed" ? ((await firstPart(row, day, 2)) ?? first) : first;
       const isDue = latest === null || (latest === "presumed" && sealed !== "presumed");
@@ -229,6 +220,13 @@ function createDayWriter(ports: ManifestsPorts, options: ManifestsOptions, signa
       return isDue;
     },
   };
+}
+
+/** Whether a call that was in flight when the day ended had its time (V1). */
+function isQuiet(seenOver: Map<string, EpochMs>, name: string, now: EpochMs): boolean {
+  const since = seenOver.get(name) ?? now;
+  seenOver.set(name, since);
+  return now - since >= DAY_GRACE_MS;
 }
 
 interface Due {
