@@ -86,7 +86,7 @@ export interface Work {
   readonly badRows: readonly BadRow[];
   /** Masked values that an error of the sink may quote. */
   readonly secrets: readonly string[];
-  /** The message as the handler got it, if `govern` had it masked; else null. */
+  /** The message as it may be stored, if `govern` had it masked; else null. */
   readonly masked: MaskedMessage | null;
 }
 
