@@ -20,7 +20,7 @@ interface Sent {
 
 /** Processes one claim check; returns what was archived. */
 async function archivedOf({ spec = {}, fields = {}, key = "k", prefix = "", stored = true }: Sent) {
-  const kept: ArchivedMessage[] = [];
+  const archived: ArchivedMessage[] = [];
   const given: unknown[] = [];
   await using world = await createConsumerWorld({
     bucket: "payloads",
@@ -28,8 +28,8 @@ async function archivedOf({ spec = {}, fields = {}, key = "k", prefix = "", stor
     pipeline: { source: { queue: "work" }, ...spec } as never,
     archive: {
       async keep(_, message) {
-        kept.push(message);
-        return "s3://kept/m";
+        archived.push(message);
+        return "s3://bucket/m";
       },
     },
   });
@@ -49,22 +49,22 @@ async function archivedOf({ spec = {}, fields = {}, key = "k", prefix = "", stor
   await world.consumer().start();
   await world.pass(2_000);
   expect(await world.depth()).toBe(0);
-  // The event of the stored payload is no message.
+  // The event of the stored payload is not a message.
   expect(await world.depth(world.deadLetters)).toBe(stored ? 1 : 0);
-  return { kept, given, reference: payload };
+  return { archived, given, reference: payload };
 }
 
 const govern = () => "mask";
 
 test("a masked claim check is archived with its reference and without hidden values", async () => {
   const spec = { govern, mask: ["payload.name", "customer"] };
-  const { kept, given, reference } = await archivedOf({ spec, fields: { customer: SECRET } });
+  const { archived, given, reference } = await archivedOf({ spec, fields: { customer: SECRET } });
   expect(given).toEqual([{ name: "***", n: 1 }]);
-  expect(kept).toHaveLength(1);
-  expect(kept[0]).toMatchObject({ masked: true, attributes: {} });
-  const body = JSON.parse(kept[0]?.body ?? "");
+  expect(archived).toHaveLength(1);
+  expect(archived[0]).toMatchObject({ masked: true, attributes: {} });
+  const body = JSON.parse(archived[0]?.body ?? "");
   expect(body).toMatchObject({ customer: "***", payload: reference });
-  expect(JSON.stringify(kept)).not.toContain(SECRET);
+  expect(JSON.stringify(archived)).not.toContain(SECRET);
 });
 
 test.each<[string, Sent]>([
@@ -73,17 +73,17 @@ test.each<[string, Sent]>([
   ["its reference", { spec: { govern, mask: ["payload.tidegate_claim_check.key", "x"] } }],
   ["a value in its reference", { prefix: `${SECRET}/`, spec: { govern, mask: ["payload.name"] } }],
 ])("a claim check is not archived if the mask covers %s", async (_title, sent) => {
-  const { kept, given } = await archivedOf(sent);
+  const { archived, given } = await archivedOf(sent);
   expect(given).toHaveLength(1);
-  expect(kept).toEqual([]);
+  expect(archived).toEqual([]);
 });
 
 test("an allowed claim check is archived as it was sent, a dropped one is not", async () => {
   const spec = { govern: () => "allow", mask: ["payload.name"], onMissing: "drop" };
-  const { kept, reference } = await archivedOf({ spec });
-  expect(kept).toHaveLength(1);
-  expect(kept[0]).toMatchObject({ masked: false });
-  expect(JSON.parse(kept[0]?.body ?? "")).toMatchObject({ payload: reference });
+  const { archived, reference } = await archivedOf({ spec });
+  expect(archived).toHaveLength(1);
+  expect(archived[0]).toMatchObject({ masked: false });
+  expect(JSON.parse(archived[0]?.body ?? "")).toMatchObject({ payload: reference });
   const dropped = await archivedOf({ spec, stored: false });
-  expect([dropped.given, dropped.kept]).toEqual([[], []]);
+  expect([dropped.given, dropped.archived]).toEqual([[], []]);
 });

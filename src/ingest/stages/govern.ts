@@ -105,10 +105,7 @@ export function createGovernance(
     check() {
       if (ended !== null) throw ended.error;
     },
-    masked: ({ content }) =>
-      masked !== null && content.kind === "message" && isClaimCheck(content.envelope)
-        ? maskedReference(mask, content.envelope, secrets)
-        : masked,
+    masked: ({ content }) => masked && storable(mask, content, masked, secrets),
   };
 }
 
@@ -141,12 +138,15 @@ function ungoverned(message: string): PermanentError {
   return new Ungoverned(message, { class: UNGOVERNED_CLASS });
 }
 
-/** A claim check without hidden values: its payload stays a reference (F3 of archived-form.ts). */
-function maskedReference(
+/** The masked message; the payload of a claim check stays a reference (F3 of archived-form.ts). */
+function storable(
   mask: Mask,
-  received: MessageEnvelope,
+  content: WorkRecord["content"],
+  masked: MaskedMessage,
   secrets: readonly string[],
 ): MaskedMessage {
+  if (content.kind !== "message" || !isClaimCheck(content.envelope)) return masked;
+  const { envelope: received } = content;
   const envelope = mask.value(received) as MessageEnvelope;
   const reference = JSON.stringify(received.payload);
   const shown = mask.text(JSON.stringify(envelope.payload), secrets);
