@@ -79,7 +79,8 @@ export function hidePayloads(text: string): ViewMask {
 
 export function createViewMask(paths: readonly string[]): ViewMask {
   const mask = createMask(paths);
-  const { name, partition: partitionName, secretsIn } = createNames(mask);
+  const naming = createNames(mask);
+  const { name, partition: partitionName, secretsIn } = naming;
 
   /** Removes the secrets from all texts of a view except its key (V2). */
   function scrubbed<T extends object>(view: T, secrets: readonly string[]): T {
@@ -100,16 +101,9 @@ export function createViewMask(paths: readonly string[]): ViewMask {
     name: name(view.name),
   });
 
-  function clause(text: string | null): string | null {
-    const [, idle] = PARTITION_CLAUSE.exec(text ?? "") ?? [];
-    if (idle !== undefined) return `the partition ${partitionName(idle)} has not moved on`;
-    const [, kind, what = "", time = ""] = CLAUSE.exec(text ?? "") ?? [];
-    return kind === undefined ? text : `${kind}: ${name(what)}${time}`;
-  }
-
   return {
     name,
-    clause,
+    clause: (text) => maskClause(text, naming),
     deadLetter,
     group(view) {
       const sample = deadLetter(view.sample);
@@ -133,18 +127,30 @@ export function createViewMask(paths: readonly string[]): ViewMask {
       };
       return { ...shown, summary: title, deadLetter: dossier && deadLetter(dossier) };
     },
-    time(view) {
-      const items = view.held.items.map((item) => ({ ...item, name: name(item.name) }));
-      const partitions = view.partitions.map((each) => {
-        return { ...each, name: partitionName(each.name) };
-      });
-      return { ...view, heldBy: clause(view.heldBy), partitions, held: { ...view.held, items } };
-    },
+    time: (view) => maskTime(view, naming),
     replay: (view) => maskReplay(view, name),
   };
 }
 
 type NameMask = (name: string) => string;
+type Names = { readonly name: NameMask; readonly partition: NameMask };
+
+/** V2 */
+function maskClause(text: string | null, { name, partition }: Names): string | null {
+  const [, idle] = PARTITION_CLAUSE.exec(text ?? "") ?? [];
+  if (idle !== undefined) return `the partition ${partition(idle)} has not moved on`;
+  const [, kind, what = "", time = ""] = CLAUSE.exec(text ?? "") ?? [];
+  return kind === undefined ? text : `${kind}: ${name(what)}${time}`;
+}
+
+function maskTime(view: TimeView, names: Names): TimeView {
+  const items = view.held.items.map((item) => ({ ...item, name: names.name(item.name) }));
+  const partitions = view.partitions.map((each) => {
+    return { ...each, name: names.partition(each.name) };
+  });
+  const heldBy = maskClause(view.heldBy, names);
+  return { ...view, heldBy, partitions, held: { ...view.held, items } };
+}
 
 function maskReplay(view: ReplayView, name: NameMask): ReplayView {
   const { outcome, prefix } = view;
