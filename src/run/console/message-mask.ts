@@ -109,11 +109,7 @@ function createMaskedBodies(
 
   function bodyOf(message: QueuedText, work: readonly WorkRecord[]): string {
     if (!isActive) return message.body; // M1
-    const [first, ...others] = work.map(payloadOf);
-    if (first !== undefined)
-      return first === MASKED
-        ? MASKED
-        : JSON.stringify(others.length === 0 ? first : [first, ...others]);
+    if (work.length > 0) return textOf(work.map(payloadOf));
     const json = jsonIn(message.body);
     if (!hasJsonBody(json)) return MASKED;
     const secrets = mask.secretsOf(json);
@@ -145,6 +141,12 @@ function createMaskedBodies(
       object: first === undefined ? null : records.objectOf(first, secrets),
     };
   };
+}
+
+function textOf(payloads: readonly JsonValue[]): string {
+  const [first = null, ...others] = payloads;
+  if (others.length > 0) return JSON.stringify(payloads);
+  return first === MASKED ? MASKED : JSON.stringify(first);
 }
 
 function hiddenBody(message: QueuedText): ShownBody {
