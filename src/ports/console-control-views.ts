@@ -65,7 +65,7 @@ export interface ReplayView {
   /** s3://bucket/prefix; null for all objects. */
   readonly prefix: string | null;
   readonly inputs: number;
-  /** Object versions that were gone. */
+  /** Object versions or messages that were gone. */
   readonly missing: number;
   /** Milliseconds since 1970. */
   readonly createdAt: number;
@@ -121,4 +121,6 @@ export interface AuditPageView {
 export interface PromotionView {
   readonly appliedObjects: number;
   readonly keptObjects: number;
+  /** Messages whose rows were applied, key by key. */
+  readonly messages: number;
 }

@@ -262,7 +262,7 @@ const ROUTES: readonly FakeRoute[] = [
   route("GET", /^\/replays\/([^/]+)\/diff$/, "ReplayDiff", () => REPLAY_DIFF),
   route("POST", /^\/replays\/([^/]+)\/promote$/, "Promotion", (state) => {
     state.replay = { ...REPLAY, state: "promoted" };
-    return { appliedObjects: 23, keptObjects: 1 };
+    return { appliedObjects: 23, keptObjects: 1, messages: 0 };
   }),
   route("POST", /^\/replays\/([^/]+)\/drop$/, "Done", (state) => {
     state.replay = null;

@@ -46,7 +46,8 @@ interface LedgerFlags {
 
 export const lineage = command({
   name: "lineage",
-  summary: "Show what a run or an object became, as a PROV, DCAT, STAC or OpenLineage document.",
+  summary:
+    "Show the lineage of a run, object, table or row, as a PROV, DCAT, STAC or OpenLineage document.",
   argument: {
     name: "RUN|OBJECT|TABLE|ROW",
     doc: "The id of a run (see runs list), s3://bucket/key, a table, or table:key of a row.",

@@ -77,7 +77,7 @@ export const replay = command({
     ),
     into: oneOf(TARGETS, "shadow", "Where to write: shadow tables, or the live tables."),
     resume: text("RUN", null, "Continue this run, instead of --from and --to."),
-    "skip-gone": toggle("Replay the other records if object versions are gone."),
+    "skip-gone": toggle("Replay the other records if object versions or messages are gone."),
     concurrency: wholeNumber(
       "NUMBER",
       { min: 1, max: CONCURRENCY_MAX },
@@ -85,7 +85,7 @@ export const replay = command({
       "Records at the same time (default: from the pipeline file).",
     ),
     "manifest-dir": text(
-      "FOLDER",
+      "FOLDER|URL",
       null,
       "Folder or s3://bucket/prefix for the manifest of the run: RUN/run_manifest.json.",
     ),
@@ -235,7 +235,7 @@ export const replayDiff = command({
 
 export const replayPromote = command({
   name: "replay promote",
-  summary: "Replace the live rows of the replayed objects by the replay's, in one transaction.",
+  summary: "Replace the live rows of the replayed records by the replay's, in one transaction.",
   argument: RUN,
   flags: ofRun,
   run: ({ argument: run = "", flags, out }) =>

@@ -54,8 +54,8 @@ export function createConsoleControls(parts: ControlParts): ConsoleControls {
     },
     async promote(scope, run) {
       const replays = await replaysOf(parts, scope);
-      const { appliedObjects, keptObjects } = await replays.promote(run);
-      return { appliedObjects, keptObjects };
+      const { appliedObjects, keptObjects, messages } = await replays.promote(run);
+      return { appliedObjects, keptObjects, messages };
     },
     dropReplay: async (scope, run) => (await replaysOf(parts, scope)).drop(run),
   };

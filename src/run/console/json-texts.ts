@@ -35,6 +35,20 @@ function parsed(text: string): JsonValue {
   }
 }
 
+/** Whether the body in the value is JSON, and not a text: of a message, or of a notification. */
+export function hasJsonBody(json: JsonValue): boolean {
+  if (json === null || typeof json !== "object") return false;
+  const { Type: type, Message: message = null } = json as JsonObject;
+  return type !== "Notification" || hasJsonBody(message);
+}
+
+/** The same for the payload of a record, where a text that is not JSON is a lone `body`. */
+export function hasJsonPayload(payload: JsonValue): boolean {
+  if (!hasJsonBody(payload)) return false;
+  const [[name, body = null] = [], ...others] = Object.entries(payload as JsonObject);
+  return name !== "body" || others.length > 0 || hasJsonBody(body);
+}
+
 /** Changes all texts in a value that is not deeper than that of `unwrapped`. */
 export function scrubTexts(json: JsonValue, change: (text: string) => string): JsonValue {
   if (typeof json === "string") return change(json);

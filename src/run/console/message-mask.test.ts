@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { createMessageMask } from "./message-mask.ts";
 
 const SECRET = "4000-1234-5678";
@@ -49,4 +50,19 @@ test("masks of the console apply to dead letters and to what they quote (M5)", (
   expect(createMessageMask(null).views.deadLetter(view)).toBe(view);
   const hidden = createMessageMask(null, { exposed: true }).views.deadLetter(view);
   expect(hidden.payload).toContain("--mask PATHS");
+});
+
+test("a body that is not JSON is hidden by masks of the console, also with a pipeline (M1)", () => {
+  const body = `card=${SECRET}`;
+  const notification = JSON.stringify({ Type: "Notification", Message: body });
+  expect(mask.show(message(notification)).body).toBe("***");
+  const of = (decode: "json" | "text") =>
+    pipeline({ name: "o", source: { queue: "o", decode, key: () => "7" }, handler() {} } as never);
+  const own = { mask: ["card"] };
+  for (const decode of ["json", "text"] as const) {
+    expect(createMessageMask(of(decode), own).show(message(body)).body).toBe("***");
+    expect(createMessageMask(of(decode)).show(message(body)).body).toBe(body);
+  }
+  const shown = createMessageMask(of("json"), own).show(message(JSON.stringify({ card: SECRET })));
+  expect(shown.body).toBe('{"card":"***"}');
 });

@@ -1,16 +1,18 @@
 // Message mask: what the console shows of a message in a queue, and of an object's name.
 //   M1. Without masks, a body is shown as it is. With masks, only what the masks leave of its
-//       records is shown. A body that cannot be read is hidden, because it may contain anything.
+//       records is shown. A body that cannot be read is hidden, because it may contain anything;
+//       by masks of the console, also one that is not JSON, in which their paths find nothing.
 //   M2. A masked value is also removed from the attributes that quote it.
 //   M3. Without a pipeline, it is unknown where in a body a record starts. So a path matches at
 //       every level, also in JSON that is the text of another value, as in a notification.
-//   M4. A console that others can reach and that has neither a pipeline nor masks hides all bodies.
+//   M4. A console that others can reach and that has neither a pipeline nor masks hides all bodies
+//       and errors.
 //   M5. What the ledger has was masked when it was written. Masks of the console apply to it as
 //       well (view-mask.ts).
 //   M6. The failure in the attributes of a dead letter may quote any value, also one of a row. It
 //       is hidden by masks of the console, which the pipeline did not know when it wrote it.
 
-import type { JsonObject } from "../../core/encoding/canonical-json.ts";
+import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { createMask, MASKED, type Mask } from "../../core/encoding/mask.ts";
 import { clampText } from "../../core/encoding/text.ts";
 import { DEAD_LETTER_ATTRIBUTES } from "../../ingest/dead-letters/dead-letter.ts";
@@ -18,7 +20,7 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { decodeDelivery, type WorkRecord } from "../../ingest/stages/decode.ts";
 import { createRecordMask, decodeForm } from "../../ingest/telemetry/record-mask.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
-import { jsonIn, scrubTexts } from "./json-texts.ts";
+import { hasJsonBody, hasJsonPayload, jsonIn, scrubTexts } from "./json-texts.ts";
 import { createViewMask, hidePayloads, PLAIN_VIEWS, type ViewMask } from "./view-mask.ts";
 
 export interface ShownBody {
@@ -99,13 +101,17 @@ function createMaskedBodies(
     }
   }
 
+  function payloadOf(record: WorkRecord): JsonValue {
+    const payload = records.payloadOf(record);
+    const mayBeText = record.content.kind !== "unusable" && !hidesErrors;
+    return mayBeText || hasJsonPayload(payload) ? payload : MASKED; // M1
+  }
+
   function bodyOf(message: QueuedText, work: readonly WorkRecord[]): string {
     if (!isActive) return message.body; // M1
-    const [first, ...others] = work.map((record) => records.payloadOf(record));
-    if (first !== undefined)
-      return JSON.stringify(others.length === 0 ? first : [first, ...others]);
+    if (work.length > 0) return textOf(work.map(payloadOf));
     const json = jsonIn(message.body);
-    if (json === null || typeof json !== "object") return MASKED;
+    if (!hasJsonBody(json)) return MASKED;
     const secrets = mask.secretsOf(json);
     return JSON.stringify(scrubTexts(mask.value(json), (text) => mask.text(text, secrets)));
   }
@@ -135,6 +141,12 @@ function createMaskedBodies(
       object: first === undefined ? null : records.objectOf(first, secrets),
     };
   };
+}
+
+function textOf(payloads: readonly JsonValue[]): string {
+  const [first = null, ...others] = payloads;
+  if (others.length > 0) return JSON.stringify(payloads);
+  return first === MASKED ? MASKED : JSON.stringify(first);
 }
 
 function hiddenBody(message: QueuedText): ShownBody {

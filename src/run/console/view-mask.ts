@@ -2,9 +2,13 @@
 //   V1. The pipeline masked its records and dossiers when it wrote them, with its own masks. These
 //       masks are those that the console has in addition, as `tidegate up --mask`.
 //   V2. Names are masked as `object.key`, `object.bucket` and `businessKey`. A record key is a hash
-//       and is never masked, because pages refer to it.
+//       and is never masked, because pages refer to it. A partition may be a group, which may be a
+//       business key, or a bucket and a folder of it: the masks of both apply.
 //   V3. An error may quote any value. It is shown only if the whole payload is known, so that its
 //       values can be removed from the text. The rows of an object are not known here.
+//   V4. A path finds nothing in a text. So a payload is hidden completely if it is not JSON: a body
+//       of another format, or a payload that was cut because it was too long for a dossier.
+//   V5. Where payloads are hidden without masks, errors are hidden as well (V3).
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { createMask, MASKED } from "../../core/encoding/mask.ts";
@@ -17,7 +21,7 @@ import type {
   RecordSummary,
   TimeView,
 } from "../../ports/console-record-views.ts";
-import { scrubTexts, unwrapped } from "./json-texts.ts";
+import { hasJsonPayload, scrubTexts, unwrapped } from "./json-texts.ts";
 
 export interface ViewMask {
   /** The name of a record or of an object (V2). */
@@ -34,6 +38,8 @@ export interface ViewMask {
 
 const OBJECT_URL = /^s3:\/\/([^/]+)\/(.*)$/s;
 const CLAUSE = /^(queued|in flight|in retry|held|dead-lettered): (.*?)(, event time [^,]*)?$/s;
+const PARTITION_CLAUSE = /^the partition (.*) has not moved on$/s;
+const FOLDER = /^([^/]+)\/(.*)$/s;
 
 /** Views as they are. */
 export const PLAIN_VIEWS: ViewMask = {
@@ -47,20 +53,34 @@ export const PLAIN_VIEWS: ViewMask = {
   replay: (view) => view,
 };
 
-/** Views without the payloads of dead letters, for which `text` is shown. */
+/** Views without errors and the payloads of dead letters, for which `text` is shown (V5). */
 export function hidePayloads(text: string): ViewMask {
-  const deadLetter = (view: DeadLetterView) => ({ ...view, payload: text });
+  const { text: scrub } = createMask([]);
+  const deadLetter = (view: DeadLetterView) => ({ ...view, ...hiddenError(view), payload: text });
   return {
     ...PLAIN_VIEWS,
     deadLetter,
-    group: (view) => ({ ...view, sample: deadLetter(view.sample) }),
-    record: (view) => ({ ...view, deadLetter: view.deadLetter && deadLetter(view.deadLetter) }),
+    group: (view) => ({ ...view, message: MASKED, sample: deadLetter(view.sample) }),
+    summary: hiddenSummary,
+    record(view) {
+      const errors = errorsIn(view);
+      const { summary, timeline, deadLetter: dossier } = view;
+      return {
+        ...view,
+        summary: hiddenSummary(summary),
+        timeline: timeline.map((each) => ({ ...each, failure: hiddenFailure(each.failure) })),
+        deadLetter: dossier && deadLetter(dossier),
+        text: view.text.map((line) => scrub(line, errors)),
+      };
+    },
+    replay: (view) => maskReplay(view, (name) => name),
   };
 }
 
 export function createViewMask(paths: readonly string[]): ViewMask {
   const mask = createMask(paths);
-  const { name, secretsIn } = createNames(mask);
+  const naming = createNames(mask);
+  const { name, partition: partitionName, secretsIn } = naming;
 
   /** Removes the secrets from all texts of a view except its key (V2). */
   function scrubbed<T extends object>(view: T, secrets: readonly string[]): T {
@@ -69,27 +89,21 @@ export function createViewMask(paths: readonly string[]): ViewMask {
   }
 
   function deadLetter(view: DeadLetterView): DeadLetterView {
-    const json = unwrapped(view.payload);
+    const json = shownPayload(view.payload);
     const secrets = [...mask.secretsOf(json), ...secretsIn(view)];
-    const failure = isWhole(view) ? {} : { message: MASKED, stack: view.stack && MASKED }; // V3
-    const masked = { ...view, ...failure, payload: mask.value(json), name: name(view.name) };
+    const error = isWhole(view) ? {} : hiddenError(view); // V3
+    const masked = { ...view, ...error, payload: mask.value(json), name: name(view.name) };
     return { ...scrubbed(masked, secrets), key: view.key };
   }
 
   const summary = (view: RecordSummary): RecordSummary => ({
-    ...view,
+    ...hiddenSummary(view),
     name: name(view.name),
-    failure: hiddenFailure(view.failure), // V3
   });
-
-  function clause(text: string | null): string | null {
-    const [, kind, what = "", time = ""] = CLAUSE.exec(text ?? "") ?? [];
-    return kind === undefined ? text : `${kind}: ${name(what)}${time}`;
-  }
 
   return {
     name,
-    clause,
+    clause: (text) => maskClause(text, naming),
     deadLetter,
     group(view) {
       const sample = deadLetter(view.sample);
@@ -98,12 +112,13 @@ export function createViewMask(paths: readonly string[]): ViewMask {
     summary,
     record(view) {
       const dossier = view.deadLetter;
-      const payload = dossier !== null && isWhole(dossier) ? unwrapped(dossier.payload) : null;
+      const payload = dossier !== null && isWhole(dossier) ? shownPayload(dossier.payload) : null;
       const { summary: first, names, partition } = view;
       const errors = payload === null ? errorsIn(view) : []; // V3
-      const hidden = [...names, partition].filter((text) => name(text) !== text);
+      const hidden = names.filter((text) => name(text) !== text);
+      if (partitionName(partition) !== partition) hidden.push(partition);
       const secrets = [...mask.secretsOf(payload), ...secretsIn(view), ...hidden, ...errors];
-      const masked = { ...view, names: names.map(name), partition: name(partition) };
+      const masked = { ...view, names: names.map(name), partition: partitionName(partition) };
       const shown = scrubbed({ ...masked, deadLetter: null }, secrets);
       const title = {
         ...shown.summary,
@@ -112,16 +127,28 @@ export function createViewMask(paths: readonly string[]): ViewMask {
       };
       return { ...shown, summary: title, deadLetter: dossier && deadLetter(dossier) };
     },
-    time: (view) => maskTime(view, name, clause(view.heldBy)),
+    time: (view) => maskTime(view, naming),
     replay: (view) => maskReplay(view, name),
   };
 }
 
 type NameMask = (name: string) => string;
+type Names = { readonly name: NameMask; readonly partition: NameMask };
 
-function maskTime(view: TimeView, name: NameMask, heldBy: string | null): TimeView {
-  const items = view.held.items.map((item) => ({ ...item, name: name(item.name) }));
-  const partitions = view.partitions.map((each) => ({ ...each, name: name(each.name) }));
+/** V2 */
+function maskClause(text: string | null, { name, partition }: Names): string | null {
+  const [, idle] = PARTITION_CLAUSE.exec(text ?? "") ?? [];
+  if (idle !== undefined) return `the partition ${partition(idle)} has not moved on`;
+  const [, kind, what = "", time = ""] = CLAUSE.exec(text ?? "") ?? [];
+  return kind === undefined ? text : `${kind}: ${name(what)}${time}`;
+}
+
+function maskTime(view: TimeView, names: Names): TimeView {
+  const items = view.held.items.map((item) => ({ ...item, name: names.name(item.name) }));
+  const partitions = view.partitions.map((each) => {
+    return { ...each, name: names.partition(each.name) };
+  });
+  const heldBy = maskClause(view.heldBy, names);
   return { ...view, heldBy, partitions, held: { ...view.held, items } };
 }
 
@@ -144,11 +171,18 @@ function createNames(mask: ReturnType<typeof createMask>) {
       ? String((object as JsonObject)[path])
       : MASKED;
   }
+  function name(text: string): string {
+    const [, bucket, key = ""] = OBJECT_URL.exec(text) ?? [];
+    if (bucket !== undefined) return `s3://${valueAt(bucket, "bucket")}/${valueAt(key, "key")}`;
+    return valueAt(text, "businessKey");
+  }
   return {
-    name(name: string): string {
-      const [, bucket, key = ""] = OBJECT_URL.exec(name) ?? [];
-      if (bucket !== undefined) return `s3://${valueAt(bucket, "bucket")}/${valueAt(key, "key")}`;
-      return valueAt(name, "businessKey");
+    name,
+    partition(text: string): string {
+      const [, bucket, folder = ""] = FOLDER.exec(text) ?? [];
+      const shown = name(text);
+      if (bucket === undefined || shown !== text) return shown;
+      return `${valueAt(bucket, "bucket")}/${folder && valueAt(folder, "key")}`;
     },
     secretsIn({ object, businessKey }: Pick<DeadLetterView, "object" | "businessKey">): string[] {
       const { bucket = null, key = null } = object ?? {};
@@ -157,9 +191,24 @@ function createNames(mask: ReturnType<typeof createMask>) {
   };
 }
 
+/** The payload with the JSON in its texts, hidden if it is not JSON (V4); null if withheld. */
+function shownPayload(payload: JsonValue): JsonValue {
+  const json = unwrapped(payload);
+  return json === null || hasJsonPayload(json) ? json : MASKED;
+}
+
 /** Whether all values that an error may quote are in the payload (V3). */
 function isWhole({ object, payload }: Pick<DeadLetterView, "object" | "payload">): boolean {
-  return object === null && payload !== null && typeof payload === "object";
+  const isJson = payload !== null && typeof payload === "object";
+  return object === null && isJson && shownPayload(payload) !== MASKED; // V4
+}
+
+function hiddenError({ stack }: DeadLetterView): Pick<DeadLetterView, "message" | "stack"> {
+  return { message: MASKED, stack: stack && MASKED };
+}
+
+function hiddenSummary(view: RecordSummary): RecordSummary {
+  return { ...view, failure: hiddenFailure(view.failure) }; // V3
 }
 
 function hiddenFailure(failure: FailureView | null): FailureView | null {

@@ -108,7 +108,9 @@ export class LedgerReplays implements Replays {
     options: StartReplay,
   ): Promise<ReplayStatus> {
     await this.#refuseRunning();
-    if (gone.length > 0 && options.skipGone !== true) refuseReplay(goneText(gone)); // O2
+    if (gone.length > 0 && options.skipGone !== true) {
+      refuseReplay(goneText(gone, this.#pipeline.source.contents)); // O2
+    }
     const missing = [...gone, ...superseded];
     if (inputs.length === 0) refuseReplay("every version is gone; nothing to replay");
     const file = this.#options.file === undefined ? null : resolve(this.#options.file);

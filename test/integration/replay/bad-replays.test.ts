@@ -244,7 +244,7 @@ test("an archived message that is gone or altered: reported before anything runs
     "does not exist any more",
     "was changed: its bytes have another hash",
   ]);
-  await expect(replays.start(request)).rejects.toThrow(/^2 object versions of the window are gone/);
+  await expect(replays.start(request)).rejects.toThrow(/^2 messages of the window are gone/);
   expect(await replays.list()).toEqual([]);
   const { state, entry } = await replays.start(request, { skipGone: true });
   expect([state, entry.inputs]).toEqual(["ready", 1]);

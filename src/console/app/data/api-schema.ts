@@ -506,5 +506,9 @@ export interface ApiSchema {
     readonly sinkChecked: boolean;
   };
   AuditList: { readonly audits: readonly ApiSchema["Audit"][]; readonly next: string | null };
-  Promotion: { readonly appliedObjects: number; readonly keptObjects: number };
+  Promotion: {
+    readonly appliedObjects: number;
+    readonly keptObjects: number;
+    readonly messages: number;
+  };
 }

@@ -27,7 +27,7 @@ const STATUSES: readonly (readonly [Status, string])[] = [
   ["held", "too late, and held"],
   ["in-flight", "in progress, or waiting for a retry"],
   ["waiting", "in the queue, or too new"],
-  ["ignored", "deleted before it was ingested"],
+  ["ignored", "deleted before it was ingested, or left out by the source's filter"],
   ["gone", "committed, and no longer in the bucket"],
 ];
 /** Statuses of which the statement lists the object versions. */

@@ -64,7 +64,7 @@ function About({ replay }: { readonly replay: Replay }) {
           {
             label: "Gone",
             value: countText(replay.missing),
-            note: "object versions",
+            note: "object versions or messages",
             tone: replay.missing > 0 ? "warn" : undefined,
           },
         ]}
@@ -201,8 +201,9 @@ function Endings({
         >
           <p>
             {asking === "promote"
-              ? "Replaces the live rows of the replayed objects, in one transaction. An object " +
-                "with a newer event keeps its live rows. A promotion cannot be undone."
+              ? "Replaces the live rows of the replayed records, in one transaction: all rows of an " +
+                "object, and the rows of messages key by key. An object with a newer event keeps " +
+                "its live rows. A promotion cannot be undone."
               : "Removes the shadow tables and forgets the run. The live tables stay as they are."}
           </p>
         </Dialog>
