@@ -60,6 +60,8 @@ export interface AuditSummary {
   readonly endedAt: EpochMs;
   readonly bucket: string;
   readonly prefix: string;
+  /** Only keys that end with it must have taken effect. Default: all. */
+  readonly suffix?: string;
   /** Null: since the first object. */
   readonly from: EpochMs | null;
   /** Exclusive. */

@@ -14,7 +14,9 @@ const BYTES_MAX = 16 * 1024 * 1024;
 
 export type ReadArchived =
   | { readonly kind: "message"; readonly message: ArchivedMessage }
-  | { readonly kind: "gone"; readonly reason: string };
+  | { readonly kind: "gone"; readonly reason: string }
+  /** It may exist. */
+  | { readonly kind: "forbidden"; readonly reason: string };
 
 /** The message of an input, with the bytes that its name promises (M2). */
 export async function readArchivedMessage(
@@ -23,7 +25,7 @@ export async function readArchivedMessage(
   signal: AbortSignal,
 ): Promise<ReadArchived> {
   const opened = await objects.open(object, signal);
-  if (opened.kind === "forbidden") return gone(opened.reason);
+  if (opened.kind === "forbidden") return opened;
   if (opened.kind !== "opened") return gone("does not exist any more");
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -46,8 +48,11 @@ export async function checkArchived(
   pipeline: DecodingPipeline,
   input: ReplayInput,
   signal: AbortSignal,
-): Promise<{ readonly identity: string } | { readonly reason: string }> {
+): Promise<
+  { readonly identity: string } | { readonly reason: string } | { readonly forbidden: string }
+> {
   const read = await readArchivedMessage(objects, input, signal);
+  if (read.kind === "forbidden") return { forbidden: read.reason };
   if (read.kind === "gone") return { reason: read.reason };
   const { identity } = read.message;
   const scope = { pipeline: pipeline.name, generation: pipeline.generation };

@@ -3,7 +3,10 @@
 //       of the replay: its rows would be replaced anyway. It is skipped.
 //   V2. Any other missing version is reported.
 //   V3. An archived message is read whole. One that is gone or altered is reported like a version.
+//   V4. A version that may not be read may exist, so it is not gone. The first one is refused: with
+//       a missing right, a replay without the gone versions would skip all of them.
 
+import { TidegateError } from "../core/errors.ts";
 import type { DecodingPipeline } from "../ingest/stages/decode.ts";
 import type { ObjectSource } from "../ports/object-source.ts";
 import { checkArchived } from "./archived-messages.ts";
@@ -31,6 +34,16 @@ const REASONS = {
   replaced: "was overwritten, and its version was not kept",
 } as const;
 
+/** The refusal of a version that may not be read (V4). */
+export function forbiddenVersion(input: ReplayInput, reason: string): TidegateError {
+  const { bucket, versionId } = input.object;
+  const right = versionId === null ? "s3:GetObject" : "s3:GetObjectVersion";
+  const message =
+    `${replayedObject(input)} may not be read (${reason}), so it may exist; allow ${right} on it, ` +
+    `and s3:ListBucket on ${bucket}, without which S3 denies access to missing objects, too`;
+  return new TidegateError("TG_REPLAY_REFUSED", message);
+}
+
 export async function checkVersions(
   objects: ObjectSource,
   pipeline: DecodingPipeline,
@@ -41,23 +54,28 @@ export async function checkVersions(
   const reasons = new Map<string, string>();
   const identities = new Map<string, string>();
   let next = 0;
+  let refusal: TidegateError | null = null;
   const check = async (): Promise<void> => {
-    for (let at = next++; at < inputs.length; at = next++) {
+    for (let at = next++; at < inputs.length && refusal === null; at = next++) {
       const input = inputs[at];
       if (input === undefined || input.kind === "removed") continue;
       if (input.kind === "message") {
         const checked = await checkArchived(objects, pipeline, input, signal); // V3
-        if ("reason" in checked) reasons.set(input.key, checked.reason);
+        if ("forbidden" in checked)
+          refusal ??= forbiddenVersion(input, checked.forbidden); // V4
+        else if ("reason" in checked) reasons.set(input.key, checked.reason);
         else identities.set(input.key, checked.identity);
         continue;
       }
       const opened = await objects.open(input.object, signal);
       if (opened.kind === "opened") continue;
-      const reason = opened.kind === "forbidden" ? opened.reason : REASONS[opened.kind];
-      reasons.set(input.key, reason);
+      if (opened.kind === "forbidden")
+        refusal ??= forbiddenVersion(input, opened.reason); // V4
+      else reasons.set(input.key, REASONS[opened.kind]);
     }
   };
   await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, check));
+  if (refusal !== null) throw refusal;
   const named = (input: ReplayInput): GoneVersion => {
     const { versionId } = input.object;
     return {

@@ -3,6 +3,7 @@
 //       only one run can commit that record: two runs never share a generation.
 //   R2. The input set is stored before the entry that names it, and the entry before anything runs.
 //       A run that is continued reads what was frozen, whatever the ledger lists by then.
+//   R3. A promotion is noted in the generation of the replay, and the note outlives the entry.
 
 import { isUuid } from "../core/encoding/uuid.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -21,6 +22,7 @@ const NOTES_PER_CALL = 1;
 const PAGE_NOTES = 100;
 const GENERATIONS_MAX = 1_000_000;
 const CANCEL = "cancel";
+const PROMOTED = "promoted";
 const SHADOW_CHARS = 8;
 /** Missing versions that an entry names. */
 const MISSING_MAX = 200;
@@ -224,6 +226,21 @@ export async function uncancelReplay(
   { generation }: ReplayEntry,
 ): Promise<void> {
   await ledger.removeNotes({ ...scope, generation }, "replay", [CANCEL]);
+}
+
+/** Notes that the rows of a replay are live (R3). */
+export async function notePromotion(
+  { ledger, clock }: RegistryPorts,
+  scope: LedgerScope,
+  { generation }: ReplayEntry,
+): Promise<void> {
+  const note = { kind: "replay", name: PROMOTED, at: clock.now(), count: 1, body: "{}" } as const;
+  await ledger.addNotes({ ...scope, generation }, [note]);
+}
+
+/** Whether the promotion of a replay was noted, by the scope of its generation (R3). */
+export async function isPromotionNoted(ledger: Ledger, scope: LedgerScope): Promise<boolean> {
+  return (await ledger.findNote(scope, "replay", PROMOTED)) !== undefined;
 }
 
 /** Removes the frozen inputs and the entry. */

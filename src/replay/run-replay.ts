@@ -29,6 +29,7 @@ import type { ObjectSource } from "../ports/object-source.ts";
 import type { Delivery, Queue } from "../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../ports/record.ts";
 import { readArchivedMessage } from "./archived-messages.ts";
+import { forbiddenVersion } from "./check-versions.ts";
 import {
   archivedDelivery,
   deliveryOf,
@@ -239,6 +240,7 @@ async function firstDelivery(
   assert(objects !== null, "archived messages are read from a bucket");
   const read = await readArchivedMessage(objects, input, signal);
   if (read.kind === "message") return archivedDelivery(input, read.message);
+  if (read.kind === "forbidden") throw forbiddenVersion(input, read.reason);
   const message = `${replayedObject(input)} ${read.reason}; restore it, and start the same replay again`;
   throw new TidegateError("TG_REPLAY_REFUSED", message);
 }

@@ -262,6 +262,14 @@ export const SETTINGS = {
     commands: ["run"],
     doc: "How far back a scheduled audit looks, by last modification (default: 24).",
   },
+  auditSuffix: {
+    flag: "audit-suffix",
+    env: "TIDEGATE_AUDIT_SUFFIX",
+    takes: text("TEXT"),
+    fallback: null,
+    commands: ["run"],
+    doc: "Suffix of the bucket's notification: a scheduled audit ignores other keys (default: none).",
+  },
   acceptClock: {
     flag: "accept-clock",
     env: "TIDEGATE_ACCEPT_CLOCK",
@@ -320,6 +328,7 @@ export interface RunSettings {
   readonly stuckMinutes?: number | undefined;
   readonly auditMinutes?: number | undefined;
   readonly auditHours?: number | undefined;
+  readonly auditSuffix?: string | undefined;
   readonly acceptClock?: boolean | undefined;
   readonly openlineage?: string | undefined;
   readonly manifests?: string | undefined;

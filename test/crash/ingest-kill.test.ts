@@ -106,6 +106,14 @@ const ALL_WAYS: readonly Way[] = [
     sink: "function",
     host: "lambda",
   },
+  {
+    title: "task-function",
+    fifo: false,
+    contents: "messages",
+    lease: "ledger",
+    sink: "function",
+    host: "task",
+  },
 ];
 const ALL = process.env.TIDEGATE_KILL_WAYS === "all";
 

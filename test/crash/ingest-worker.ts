@@ -81,7 +81,7 @@ const RETRY_CAP_MS = 200;
 const COLUMNS = { n: "integer", part: "integer", owner: "text" } as const;
 
 export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHandlers): Pipeline {
-  const { contents, owner, sink } = config;
+  const { contents, folder, owner, sink } = config;
   const write = ({ upsert, emit }: HandlerContext, n: number, part: number) => {
     const row = { n, part, owner };
     if (sink === "table") upsert("readings", row as never);
@@ -96,7 +96,7 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
     visibilityMs: config.visibilityMs,
     retry: { attempts: config.attempts, baseMs: 1, capMs: RETRY_CAP_MS },
     onPoison: "skip",
-    ...(sink === "table" && { sink: readings() }),
+    sink: sink === "table" ? readings() : createNotebookSink(join(folder, "sink.db"), owner),
     async handler(event: MessageInput<unknown> | ObjectInput<unknown>, context: HandlerContext) {
       if ("object" in event) {
         for await (const row of event.rows()) {
@@ -121,12 +121,14 @@ export function ingestPipeline(config: WorkerConfig, reach: Reach, held: HeldHan
  * Writes the parts of its reading, like the handler above, without the name of a process. The
  * result of a poison record is not one.
  */
-const commandOf = ({ repaired }: WorkerConfig) => `
+const commandOf = ({ repaired, sink }: WorkerConfig) => `
   const { readFileSync, appendFileSync } = require("node:fs");
   const { payload } = JSON.parse(readFileSync(process.env.TIDEGATE_EVENT_FILE, "utf8"));
   const isPoison = payload.behavior === "poison" && !${repaired};
   for (let part = 0; part < ${PARTS}; part += 1) {
-    const effect = { op: "upsert", table: "readings", row: { n: payload.n, part } };
+    const row = { n: payload.n, part };
+    const upsert = { op: "upsert", table: "readings", row };
+    const effect = ${sink === "table"} ? upsert : { op: "emit", value: row };
     const line = isPoison ? "poison" : JSON.stringify(effect);
     appendFileSync(process.env.TIDEGATE_RESULT_FILE, line + "\\n");
   }
@@ -142,6 +144,9 @@ function taskPipeline(config: WorkerConfig, spec: Pipeline, reach: Reach): Pipel
   });
   const ports = { clock: systemPorts.clock, launcher };
   const { pipeline: tasks } = createTaskPipeline(ports, spec, { whenStopping: "leave" });
+  const written = (row: object) => {
+    if ("part" in row && row.part === 1) reach("in-handler");
+  };
   return {
     ...tasks,
     handler: (event, context) =>
@@ -149,7 +154,11 @@ function taskPipeline(config: WorkerConfig, spec: Pipeline, reach: Reach): Pipel
         ...context,
         upsert(table: string, row: object) {
           context.upsert(table, { ...row, owner } as never);
-          if ("part" in row && row.part === 1) reach("in-handler");
+          written(row);
+        },
+        emit(row: object) {
+          context.emit({ ...row, owner });
+          written(row);
         },
       } as HandlerContext),
   };
@@ -177,11 +186,8 @@ export class HeldHandlers {
   }
 }
 
-async function openSink(config: WorkerConfig, path: string): Promise<Sink> {
-  const { owner } = config;
-  if (config.sink === "function") {
-    return createFunctionSink(createNotebookSink(join(config.folder, "sink.db"), owner));
-  }
+async function openSink(owner: string, spec: Pipeline, path: string): Promise<Sink> {
+  if (typeof spec.sink === "function") return createFunctionSink(spec.sink);
   const sink = createTableSink(readings(), { dialect: "sqlite", path });
   await sink.prepare();
   const statement = "INSERT INTO commits (key, owner, fence) VALUES (?, ?, ?)";
@@ -213,7 +219,7 @@ async function startWorker(config: WorkerConfig): Promise<void> {
   const client = new SQSClient({ endpoint, region: REGION, credentials });
   const s3 = new S3Client({ endpoint, region: REGION, credentials, forcePathStyle: true });
   const ledger = createSqliteLedger(systemPorts, { path });
-  const sink = await openSink(config, path);
+  const sink = await openSink(owner, spec, path);
   const scope = { pipeline: spec.name, generation: spec.generation };
   const leaseMs = spec.visibilityMs;
   const queue = createSqsQueue({ client, queueUrl });

@@ -15,9 +15,11 @@ import { startCloud } from "../../src/cloud/start-cloud.ts";
 import { seconds } from "../../src/core/units.ts";
 import { tables } from "../../src/index.ts";
 import { pipeline } from "../../src/ingest/spec/define-pipeline.ts";
+import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import { type AuditCall, audit } from "../../src/run/audit/open-audit.ts";
 import { repair } from "../../src/run/audit/repair.ts";
+import { startScheduledAudits } from "../../src/run/audit/start-scheduled.ts";
 import {
   readSigningKey,
   readStatement,
@@ -27,6 +29,7 @@ import {
 } from "../../src/run/audit/statement-file.ts";
 import type { RunSettings } from "../../src/run/config.ts";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { prepareRun } from "../../src/run/prepare-run.ts";
 import { startPipeline } from "../../src/run/start-pipeline.ts";
 import { useForeignServer } from "../support/foreign/foreign-servers.ts";
 import { isFullSize } from "../support/full-size.ts";
@@ -292,6 +295,26 @@ describe("on the embedded cloud", () => {
     expect([verdict, counts.committed, counts.ignored]).toEqual(["complete", 2, 1]);
     const other = audit(world.lines, world.settings, { ...call, suffix: ".txt", previous: broken });
     await expect(other).rejects.toThrow('about suffix ".csv", not ".txt"');
+  }, 60_000);
+
+  test("a scheduled audit ignores keys that the suffix of the notification ignores", async () => {
+    const world = await placeOn(cloud.endpoint);
+    await world.notify(true, ".csv");
+    for (const key of ["in/a.csv", "in/b.txt"]) await world.put(key, key);
+    await world.run(() => world.handled.length >= 1);
+    await settled(world);
+    const ledger = await openLedger(world.settings.ledger, systemPorts, {});
+    const terms = { auditMinutes: 0.001, auditSuffix: ".csv" };
+    const settings = { ...prepareRun("run", world.lines, world.settings).settings, ...terms };
+    const scheduled = startScheduledAudits(world.lines, settings, { ledger, telemetry: SILENT });
+    const latest = () => listAudits(ledger, { pipeline: world.bucket, generation: 0 }, 1);
+    await expect
+      .poll(latest, { timeout: 30_000 })
+      .toMatchObject([
+        { suffix: ".csv", counts: { committed: 1, ignored: 1, waiting: 0, missing: 0 } },
+      ]);
+    await scheduled?.close();
+    await ledger.close();
   }, 60_000);
 
   test("a sink function is not checked, and the statement says so", async () => {

@@ -22,6 +22,8 @@ const OPTIONS = { onLogLine: () => {}, onError: () => {}, console: { allowAction
 const SETTINGS = { port: 0, metricsPort: 0 };
 const BACKUPS = isFullSize ? 12 : 2;
 const BETWEEN = 25;
+/** Fewer than a small run writes, so that every run reads several pages. */
+const PAGE_KEYS = 20;
 const LIMIT_MS = isFullSize ? 600_000 : 120_000;
 
 /** Handlers wait for it. */
@@ -97,14 +99,14 @@ async function flawsIn(data: string, before: Written): Promise<string[]> {
   try {
     await dev.idle();
     const flaws: string[] = [];
-    const listed = await (await fetch(`${dev.endpoint}/files?list-type=2&max-keys=1000`)).text();
-    const names = [...listed.matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key = ""]) => key);
+    const names = await keysIn(`${dev.endpoint}/files`);
     for (const name of names) {
       const reply = await fetch(`${dev.endpoint}/files/${name}`);
       const text = await reply.text();
       if (!reply.ok || !text.includes(name)) flaws.push(`object ${name} is unreadable`);
     }
-    const missing = before.files.filter((name) => !names.includes(name));
+    const present = new Set(names);
+    const missing = before.files.filter((name) => !present.has(name));
     flaws.push(...missing.map((name) => `object ${name} is lost`));
     const applied = appliedIn(data);
     const good = before.files.filter((name) => !name.endsWith("0"));
@@ -118,6 +120,20 @@ async function flawsIn(data: string, before: Written): Promise<string[]> {
   } finally {
     await dev.stop();
   }
+}
+
+/** All keys of a bucket, page by page. */
+async function keysIn(bucket: string): Promise<string[]> {
+  const keys: string[] = [];
+  for (let token: string | undefined = ""; token !== undefined; ) {
+    const query: string = token === "" ? "" : `&continuation-token=${encodeURIComponent(token)}`;
+    const reply = await fetch(`${bucket}?list-type=2&max-keys=${PAGE_KEYS}${query}`);
+    const page = await reply.text();
+    if (!reply.ok) throw new Error(page);
+    keys.push(...[...page.matchAll(/<Key>([^<]+)<\/Key>/g)].map(([, key = ""]) => key));
+    token = /<NextContinuationToken>([^<]+)</.exec(page)?.[1];
+  }
+  return keys;
 }
 
 function appliedIn(data: string): Map<string, number> {
@@ -147,18 +163,24 @@ test(
   async () => {
     const data = at("live");
     const dev = await startDev(files, { ...SETTINGS, data }, OPTIONS);
-    const load = await startLoad(dev);
     const backups: Written[] = [];
-    for (let count = 0; count < BACKUPS; count += 1) {
-      const enough = (backups.at(-1)?.files.length ?? 0) + BETWEEN;
-      await eventually(() => expect(load.copy().files.length).toBeGreaterThan(enough));
-      backups.push(load.copy());
-      await backupDataFolder(data, at(`backup-${count}`), { createdAt });
+    try {
+      const load = await startLoad(dev);
+      try {
+        for (let count = 0; count < BACKUPS; count += 1) {
+          const enough = (backups.at(-1)?.files.length ?? 0) + BETWEEN;
+          await eventually(() => expect(load.copy().files.length).toBeGreaterThan(enough));
+          backups.push(load.copy());
+          await backupDataFolder(data, at(`backup-${count}`), { createdAt });
+        }
+        const during = load.copy().files.length;
+        await eventually(() => expect(load.copy().files.length).toBeGreaterThan(during));
+      } finally {
+        await load.stop();
+      }
+    } finally {
+      await dev.stop();
     }
-    const during = load.copy().files.length;
-    await eventually(() => expect(load.copy().files.length).toBeGreaterThan(during));
-    await load.stop();
-    await dev.stop();
     for (const [count, before] of backups.entries()) {
       restoreDataFolder(at(`backup-${count}`), at(`restored-${count}`));
       expect(await flawsIn(at(`restored-${count}`), before), `backup ${count}`).toEqual([]);

@@ -26,6 +26,25 @@ test("exit code 0 commits the effects of the result and deletes the message", as
   expect(await depthOf(world.queue)).toBe(0);
 });
 
+test("a sink function gets what the result emits, once, with the fence of the command", async () => {
+  const sink = '(values, { fence }) => console.log("sink", JSON.stringify({ values, fence }))';
+  await using world = await openTaskWorld(commands, { sink });
+  await world.send(7);
+  const emit = `
+import { appendFileSync } from "node:fs";
+const { TIDEGATE_RESULT_FILE: file, TIDEGATE_FENCE: fence } = process.env;
+for (const value of [fence, { n: 7 }]) {
+  appendFileSync(file, JSON.stringify({ op: "emit", value }) + "\\n");
+}
+`;
+  const { code, out } = await endOf(world.run(world.script("emit", emit)));
+  const calls = [...out.matchAll(/^sink (.*)$/gm)].map(([, call = ""]) => JSON.parse(call));
+  const fence = calls[0]?.fence;
+  expect([code, calls]).toEqual([0, [{ values: [String(fence), { n: 7 }], fence }]]);
+  expect(world.records()).toMatchObject([{ state: "committed" }]);
+  expect(await depthOf(world.queue)).toBe(0);
+});
+
 test("a second message with the same key does not run the command again", async () => {
   await using world = await openTaskWorld(commands);
   const write = world.script("write", WRITE_ROW);

@@ -35,6 +35,7 @@ describe("finding a part", () => {
     ["chromium", "chromium", "Chromium 130.0.6723.91 built on Debian 12.7"],
     ["postgres", "/usr/lib/postgresql/15/bin/postgres", "postgres (PostgreSQL) 15.8 (Debian)"],
     ["promtool", "/usr/bin/promtool", "promtool, version 2.42.0+ds (branch: debian/sid)"],
+    ["script", "/usr/bin/script", "script from util-linux 2.38.1"],
   ])("%s is recognised by its output only", (part, command, answer) => {
     expect(findPart(probes({})[part], machine({ [command]: answer }))).toBe(command);
     expect(findPart(probes({})[part], machine({ [command]: "command not found" }))).toBeUndefined();

@@ -16,6 +16,7 @@ export type Part =
   | "java"
   | "postgres"
   | "promtool"
+  | "script"
   | "terraform";
 
 /** How to find a part: the commands to try, and the output that identifies it. */
@@ -32,7 +33,9 @@ export interface Probe {
 export type Run = (command: string, args: readonly string[]) => string | undefined;
 
 const PROBE_MS_MAX = 30_000;
-const POSTGRES_VERSIONS = ["18", "17", "16", "15"];
+const POSTGRES_PATHS = ["18", "17", "16", "15"].map(
+  (version) => `/usr/lib/postgresql/${version}/bin/postgres`,
+);
 
 /** How to find each part on this machine; `env` holds the environment variables. */
 export function probes(env: Readonly<Record<string, string | undefined>>): Record<Part, Probe> {
@@ -69,11 +72,7 @@ export function probes(env: Readonly<Record<string, string | undefined>>): Recor
       advice: "install Chromium (Debian: chromium), or set TIDEGATE_CHROMIUM to its path",
     },
     postgres: {
-      commands: [
-        ...chosen("TIDEGATE_POSTGRES"),
-        "postgres",
-        ...POSTGRES_VERSIONS.map((version) => `/usr/lib/postgresql/${version}/bin/postgres`),
-      ],
+      commands: [...chosen("TIDEGATE_POSTGRES"), "postgres", ...POSTGRES_PATHS],
       args: ["--version"],
       answer: /^postgres \(PostgreSQL\) \d/,
       advice: "install PostgreSQL (Debian: postgresql), or set TIDEGATE_POSTGRES to its server",
@@ -83,6 +82,12 @@ export function probes(env: Readonly<Record<string, string | undefined>>): Recor
       args: ["--version"],
       answer: /^promtool, version \d/,
       advice: "install Prometheus (Debian: prometheus), or set TIDEGATE_PROMTOOL to its promtool",
+    },
+    script: {
+      commands: [...chosen("TIDEGATE_SCRIPT"), "script", "/usr/bin/script"],
+      args: ["--version"],
+      answer: /util-linux/, // Others of that name have other flags.
+      advice: "install script of util-linux (Debian: bsdutils), or set TIDEGATE_SCRIPT to its path",
     },
     terraform: {
       commands: [...chosen("TIDEGATE_TERRAFORM"), "terraform", "tofu", "/usr/local/bin/terraform"],

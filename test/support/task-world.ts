@@ -35,7 +35,9 @@ export interface TaskRunOptions {
 
 const ATTEMPTS = 2;
 
-function pipelineFile(queue: string, visibilityMs: number): string {
+const TABLE = 'tables({ numbers: { columns: { n: "integer", by: "text" }, key: ["n"] } })';
+
+function pipelineFile(queue: string, visibilityMs: number, sink: string): string {
   return `
 import { pipeline, tables } from "tidegate";
 export default pipeline({
@@ -44,7 +46,7 @@ export default pipeline({
   visibilityMs: ${visibilityMs},
   retry: { attempts: ${ATTEMPTS}, baseMs: 1, capMs: 2 },
   onPoison: "skip",
-  sink: tables({ numbers: { columns: { n: "integer", by: "text" }, key: ["n"] } }),
+  sink: ${sink},
   handler() {
     throw new Error("this pipeline runs a command");
   },
@@ -64,9 +66,14 @@ console.log("wrote", payload.n);
 
 export async function openTaskWorld(
   commands: Commands,
-  options: { readonly fifo?: boolean; readonly visibilityMs?: number } = {},
+  options: {
+    readonly fifo?: boolean;
+    readonly visibilityMs?: number;
+    /** The code of the sink, instead of a table. */
+    readonly sink?: string;
+  } = {},
 ): Promise<TaskWorld> {
-  const { fifo = false, visibilityMs = 3_000 } = options;
+  const { fifo = false, visibilityMs = 3_000, sink = TABLE } = options;
   const { folder } = commands;
   const suffix = fifo ? ".fifo" : "";
   const queueName = `numbers${suffix}`;
@@ -75,7 +82,7 @@ export async function openTaskWorld(
   const queues = [{ name: dead }, { name: queueName, deadLetter }];
   const cloud = await startCloud({ memory: true, setup: { queues } });
   const file = join(folder, "pipeline.ts");
-  writeFileSync(file, pipelineFile(queueName, visibilityMs));
+  writeFileSync(file, pipelineFile(queueName, visibilityMs, sink));
   const queue = createCloudQueue(cloud, { queue: queueName });
   const all = <T>(sql: string): T[] => {
     using database = new DatabaseSync(join(folder, ".tidegate", "ledger.db"));

@@ -6,8 +6,8 @@ import {
 } from "../../../test/support/consumer-world.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { buildEnvelope } from "../../core/events/envelope.ts";
-import { addMs, durationMs, type EpochMs, minutes, subtractMs } from "../../core/units.ts";
-import type { Ledger } from "../../ports/ledger.ts";
+import { addMs, durationMs, type EpochMs, epochMs, minutes, subtractMs } from "../../core/units.ts";
+import type { Ledger, Note, NoteKind } from "../../ports/ledger.ts";
 import { brokerLooks } from "../../run/late/look-at-queues.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import { type QueueLook, readCompleteness } from "./complete-up-to.ts";
@@ -152,11 +152,12 @@ test("where messages are only counted, the result is an estimate, or unknown (U3
   expect(unknown).toMatchObject({ at: null, heldBy: { kind: "queued", what: "work" } });
 });
 
+const unlisted = (ledger: Ledger): Ledger => ({
+  ...ledger,
+  listRecords: () => Promise.reject(new TidegateError("TG_LISTING_OFF", "off")),
+});
+
 test("a store without lists finds dead letters and held records by their notes", async () => {
-  const unlisted = (ledger: Ledger): Ledger => ({
-    ...ledger,
-    listRecords: () => Promise.reject(new TidegateError("TG_LISTING_OFF", "off")),
-  });
   await using at = await worldAt({
     pipeline: { ...EXACT, late: "hold" } as never,
     ledger: ({ clock }) => unlisted(createMemoryLedger({ clock })),
@@ -164,4 +165,58 @@ test("a store without lists finds dead letters and held records by their notes",
   const old = await sendOld(at.world, "old", 30);
   await at.world.pass(3_000);
   expect(await completeness(at.world)).toMatchObject({ at: old, heldBy: { kind: "held" } });
+});
+
+/** The same ledger, whose lists of a kind start with 100,000 other notes. */
+function crowded(ledger: Ledger, kind: NoteKind, body: string): Ledger {
+  const others = 100_000;
+  let listed = 0;
+  return {
+    ...ledger,
+    async listNotes(scope, asked, { after, limit }) {
+      if (asked !== kind) return ledger.listNotes(scope, asked, { after, limit });
+      if (after === null) listed = 0;
+      if (listed >= others) {
+        const isOther = after?.startsWith("-") === true;
+        return ledger.listNotes(scope, asked, { after: isOther ? null : after, limit });
+      }
+      const first = listed;
+      listed += limit;
+      return Array.from({ length: limit }, (_, index): Note => {
+        return { kind, name: `- ${first + index}`, at: epochMs(0), count: 1, body };
+      });
+    },
+  };
+}
+
+test("a held record behind 100,000 other notes holds it back and is released (U1)", async () => {
+  await using at = await worldAt({ pipeline: { ...EXACT, late: "hold" } as never });
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(3_000);
+  const ledger = crowded(unlisted(world.ledger), "held", "");
+  expect(await completeness(world, { ledger })).toMatchObject({
+    at: old,
+    heldBy: { kind: "held" },
+  });
+  const ports = { clock: world.cloud.clock, ledger, source: world.queue };
+  const events: string[] = [];
+  for await (const { kind } of releaseHeld(ports, { scope: SCOPE, runId: "r" })) events.push(kind);
+  expect(events).toEqual(["released"]);
+});
+
+test("a dead letter behind 100,000 others holds it back (U1)", async () => {
+  await using at = await worldAt({
+    handler: ({ envelope }) => {
+      if (envelope.dedupe_key === "old") throw new Error("never");
+    },
+    pipeline: { ...EXACT, retry: { attempts: 1 } } as never,
+  });
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(minutes(5));
+  const other = JSON.stringify({ record_key: "k1:settled" });
+  const ledger = crowded(unlisted(world.ledger), "dossier", other);
+  const stored = await completeness(world, { ledger, looks: [] });
+  expect(stored).toMatchObject({ at: old, heldBy: { kind: "dead-lettered" } });
 });

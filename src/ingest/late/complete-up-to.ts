@@ -231,7 +231,7 @@ async function holderOf(
   return dossier === undefined ? null : { kind: "dead-lettered", eventTime, what }; // U4
 }
 
-/** Without an index: the notes of dead-lettered and held records, and of those that were tried. */
+/** Without an index: the notes of dead-lettered and held records. Others are still in a queue. */
 async function notedHolder(ledger: Ledger, scope: LedgerScope): Promise<Holder | null> {
   let oldest: Holder | null = null;
   const consider = async (key: RecordKey, fallback: EpochMs | null) => {

@@ -10,6 +10,7 @@
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
+import { everyNote } from "../../ledger/every-note.ts";
 import type { Ledger, Note, NoteInput } from "../../ports/ledger.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { Failure, LaneDecision, LedgerScope, RecordKey } from "../../ports/record.ts";
@@ -56,9 +57,6 @@ export interface HeldNote {
 
 /** Three bytes each stay below the 400 KB of a DynamoDB item. */
 const PART_CHARS_MAX = 100_000;
-const NOTES_PER_PAGE = 100;
-/** Bounds one listing. */
-const HELD_MAX = 100_000;
 
 /** The JSON of a message, as one text or in parts. */
 export function messageParts({ body, attributes, groupId, messageId }: HeldMessage): string[] {
@@ -123,15 +121,8 @@ export async function* heldOf(
   ledger: Ledger,
   scope: LedgerScope,
 ): AsyncGenerator<{ readonly held: HeldNote; readonly at: EpochMs }> {
-  let after: string | null = null;
-  for (let read = 0; read < HELD_MAX; read += NOTES_PER_PAGE) {
-    const limit = NOTES_PER_PAGE;
-    const page: Note[] = await ledger.listNotes(scope, "held", { after, limit });
-    for (const note of page) {
-      if (!isPart(note)) yield { held: decodeHeld(note), at: note.at };
-    }
-    after = page.at(-1)?.name ?? null;
-    if (page.length < limit) return;
+  for await (const note of everyNote(ledger, scope, "held")) {
+    if (!isPart(note)) yield { held: decodeHeld(note), at: note.at };
   }
 }
 

@@ -5,10 +5,13 @@
 //   A2. A redrive sends one message per set. Sending again is safe, because the key of the redrive
 //       is derived from the set (Q3).
 //   A3. A redrive is followed to its outcome: the commit, the dead letter, or the end of the wait.
+//   A4. A list may lack very recent notes. The commit of a redrive ends its whole set, so a set
+//       that has fewer rows than its commit says is read by the names of its notes.
 
 import { TidegateError } from "../../core/errors.ts";
 import { compareSequencers } from "../../core/events/sequencer.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs } from "../../core/units.ts";
+import { everyNote } from "../../ledger/every-note.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, Note } from "../../ports/ledger.ts";
 import type { QueueSender } from "../../ports/queue.ts";
@@ -16,6 +19,7 @@ import type { Random } from "../../ports/random.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import {
   type BadRow,
+  chunkNames,
   decodeChunk,
   parseChunkName,
   type QuarantineFacts,
@@ -35,9 +39,6 @@ export interface QuarantinedSet {
   readonly state: "quarantined" | "redriving" | "dead-lettered";
 }
 
-const NOTES_PER_PAGE = 100;
-/** Bounds one listing. */
-const NOTES_MAX = 100_000;
 const FOLLOW_POLL_MS = durationMs(250);
 /** The group of redrives on a FIFO queue, if the object's event had none. */
 const GROUP_DEFAULT = "quarantine";
@@ -49,7 +50,7 @@ export async function* quarantinedSets(
   contains = "",
 ): AsyncGenerator<QuarantinedSet> {
   let chunks: Note[] = [];
-  for await (const note of notesOf(ledger, scope)) {
+  for await (const note of everyNote(ledger, scope, "quarantined")) {
     const [first] = chunks;
     if (first !== undefined && !sameSet(first, note)) {
       const set = await openSet(ledger, scope, chunks);
@@ -60,17 +61,6 @@ export async function* quarantinedSets(
   }
   const last = chunks.length === 0 ? null : await openSet(ledger, scope, chunks);
   if (last !== null && matches(last, contains)) yield last;
-}
-
-async function* notesOf(ledger: Ledger, scope: LedgerScope): AsyncGenerator<Note> {
-  let after: string | null = null;
-  for (let read = 0; read < NOTES_MAX; read += NOTES_PER_PAGE) {
-    const limit = NOTES_PER_PAGE;
-    const page: Note[] = await ledger.listNotes(scope, "quarantined", { after, limit });
-    yield* page;
-    after = page.at(-1)?.name ?? null;
-    if (page.length < limit) return;
-  }
 }
 
 function sameSet(a: Note, b: Note): boolean {
@@ -91,17 +81,39 @@ async function openSet(
   const [first] = notes;
   if (first === undefined) return null;
   const { of, set } = parseChunkName(first.name);
-  if ((await committedSet(ledger, scope, of)) !== set) return null;
+  const committed = await committedSet(ledger, scope, of);
+  if (committed?.set !== set) return null;
   const redrive = await ledger.show(scope, redriveKey(scope, { of, set }));
   const kind = redrive?.record.kind;
   if (kind === "committed") return null; // A1
   const { rows: _, ...facts } = decodeChunk(first.body);
   if (await isOutdated(ledger, scope, facts)) return null; // A1
-  const rows = notes.flatMap(({ body }) => decodeChunk(body).rows);
-  const ref = { of, set, chunks: notes.length, tries: facts.tries };
+  const chunks = await chunksOf(ledger, scope, notes, committed.rows);
+  const rows = chunks.flat();
+  const ref = { of, set, chunks: chunks.length, tries: facts.tries };
   const state =
     kind === undefined ? "quarantined" : kind === "parked" ? "dead-lettered" : "redriving";
   return { ref, facts, rows, at: first.at, state };
+}
+
+/** The rows of each note of a set (A4). */
+async function chunksOf(
+  ledger: Ledger,
+  scope: LedgerScope,
+  listed: readonly Note[],
+  rows: number,
+): Promise<(readonly BadRow[])[]> {
+  const chunks = listed.map(({ body }) => decodeChunk(body).rows);
+  const [first] = listed;
+  if (first === undefined || chunks.flat().length >= rows) return chunks;
+  const named: (readonly BadRow[])[] = [];
+  for (let count = 0; count < rows; count += named.at(-1)?.length ?? 0) {
+    const ref = { ...parseChunkName(first.name), chunks: named.length + 1, tries: 0 };
+    const note = await ledger.findNote(scope, "quarantined", chunkNames(ref).at(-1) ?? "");
+    if (note === undefined) return chunks; // Dropped in part.
+    named.push(decodeChunk(note.body).rows);
+  }
+  return named;
 }
 
 /** Whether a newer version of the object was applied. */
@@ -115,15 +127,15 @@ async function isOutdated(
   return applied !== undefined && compareSequencers(sequencer, applied.sequencer) < 0;
 }
 
-/** The set that the commit of a record refers to; null if it refers to none. */
+/** The set that the commit of a record refers to, and its rows; null if it refers to none. */
 async function committedSet(
   ledger: Ledger,
   scope: LedgerScope,
   key: RecordKey,
-): Promise<string | null> {
+): Promise<ReturnType<typeof quarantineIn>> {
   const view = await ledger.show(scope, key);
   if (view?.record.kind !== "committed" || view.record.superseded) return null;
-  return quarantineIn(view.record.effects)?.set ?? null;
+  return quarantineIn(view.record.effects);
 }
 
 /** The set in the summary of a commit. */

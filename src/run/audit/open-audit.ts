@@ -237,13 +237,14 @@ async function openSources(
 /** The short form that the ledger keeps. */
 export function summaryOf(statement: Statement): AuditSummary {
   const { id, subject, window, verdict, counts, digest, exceptions, sink } = statement;
-  const { bucket, prefix } = subject;
+  const { bucket, prefix, suffix } = subject;
   return {
     id,
     startedAt: instantOf(statement.startedAt),
     endedAt: instantOf(statement.endedAt),
     bucket,
     prefix,
+    ...(suffix !== undefined && { suffix }),
     from: window.from === null ? null : instantOf(window.from),
     to: instantOf(window.to),
     verdict,

@@ -10,7 +10,7 @@ import { auditTerms, startAudits } from "./scheduled-audits.ts";
 
 const TERMS = { everyMs: minutes(60), windowMs: hours(24) };
 
-function world(fail = false) {
+function world(fail = false, suffix: string | undefined = undefined) {
   const clock = new ManualClock();
   const ledger = createMemoryLedger({ clock });
   const windows: EpochMs[] = [];
@@ -48,7 +48,7 @@ function world(fail = false) {
       },
     },
     { name: "p", generation: 0, source: { bucket: "b", prefix: "" } },
-    TERMS,
+    { ...TERMS, suffix },
   );
   const pass = async (ms: number) => {
     clock.advance(ms);
@@ -93,6 +93,22 @@ test("an audit of a part of the window neither replaces a scheduled one nor its 
   await audits.close();
 });
 
+test.each([
+  { own: ".csv", stored: {}, audits: 1 },
+  { own: undefined, stored: { suffix: ".csv" }, audits: 1 },
+  { own: ".csv", stored: { suffix: ".csv" }, audits: 0 },
+])(
+  "with suffix $own, an audit of $stored leads to $audits more",
+  async ({ own, stored, audits: count }) => {
+    const { windows, pass, audits, ledger, summary } = world(false, own);
+    await pass(minutes(50));
+    await saveAudit(ledger, { pipeline: "p", generation: 0 }, { ...summary(), ...stored });
+    await pass(minutes(10));
+    expect(windows).toHaveLength(count);
+    await audits.close();
+  },
+);
+
 test("an audit that fails is counted, and the next one runs", async () => {
   const { windows, counted, pass, audits } = world(true);
   await pass(minutes(60));
@@ -106,4 +122,5 @@ test("audits are off by default, and cover a day if they are on", () => {
   expect(auditTerms({})).toBeNull();
   expect(auditTerms({ auditMinutes: 60 })).toEqual(TERMS);
   expect(auditTerms({ auditMinutes: 5, auditHours: 2 })?.windowMs).toBe(hours(2));
+  expect(auditTerms({ auditMinutes: 5, auditSuffix: ".csv" })?.suffix).toBe(".csv");
 });

@@ -1,7 +1,8 @@
 // Scheduled audits: while a pipeline runs, compares bucket, ledger and sink of the latest hours,
 // and reports the result as metrics.
 //   S1. One process of a pipeline audits at a time, as far as the ledger shows: a process skips its
-//       turn if another one has stored an audit of the same window within half of the interval.
+//       turn if another one has stored an audit of the same keys and window within half of the
+//       interval.
 //   S2. An audit that fails is logged and counted; the next one tries again. It delays no record.
 //   S3. Metrics have the latest result, also if another process found it.
 
@@ -38,10 +39,17 @@ export interface AuditedPipeline extends Pick<Pipeline, "name" | "generation"> {
   readonly source: Pick<Pipeline["source"], "bucket" | "prefix">;
 }
 
+export interface AuditTerms {
+  readonly everyMs: DurationMs;
+  readonly windowMs: DurationMs;
+  /** The suffix of the bucket's notification. Default: none. */
+  readonly suffix?: string | undefined;
+}
+
 export function startAudits(
   ports: ScheduledAuditPorts,
   { name, generation, source }: AuditedPipeline,
-  { everyMs, windowMs }: { readonly everyMs: DurationMs; readonly windowMs: DurationMs },
+  { everyMs, windowMs, suffix: wanted = "" }: AuditTerms,
 ): ScheduledAudits {
   const { clock, ledger, telemetry } = ports;
   const scope = { pipeline: name, generation };
@@ -61,8 +69,9 @@ export function startAudits(
   }
 
   /** Whether an audit covers what this one would; an audit of a part says less (S1). */
-  function isSame({ bucket, prefix, from, to }: AuditSummary, now: EpochMs): boolean {
-    if (bucket !== source.bucket || prefix !== source.prefix) return false;
+  function isSame(audit: AuditSummary, now: EpochMs): boolean {
+    const { bucket, prefix, suffix = "", from, to } = audit;
+    if (bucket !== source.bucket || prefix !== source.prefix || suffix !== wanted) return false;
     if (from !== null && msBetween(from, to) < windowMs) return false;
     return msBetween(to, now) < everyMs / OVERLAP;
   }
@@ -101,10 +110,12 @@ export function startAudits(
 export function auditTerms(settings: {
   readonly auditMinutes?: number | undefined;
   readonly auditHours?: number | undefined;
-}): { readonly everyMs: DurationMs; readonly windowMs: DurationMs } | null {
-  const { auditMinutes = 0, auditHours = HOURS_DEFAULT } = settings;
+  readonly auditSuffix?: string | undefined;
+}): AuditTerms | null {
+  const { auditMinutes = 0, auditHours = HOURS_DEFAULT, auditSuffix: suffix } = settings;
   if (auditMinutes === 0) return null;
-  return { everyMs: minutes(auditMinutes), windowMs: minutes(auditHours * MINUTES_PER_HOUR) };
+  const windowMs = minutes(auditHours * MINUTES_PER_HOUR);
+  return { everyMs: minutes(auditMinutes), windowMs, suffix };
 }
 
 const HOURS_DEFAULT = 24;

@@ -32,6 +32,7 @@ export function startScheduledAudits(
   }
   const { ledger, telemetry } = ports;
   const { endpoint, region } = settings;
+  const { suffix } = terms;
   const { clock } = systemPorts;
   return startAudits(
     {
@@ -52,7 +53,7 @@ export function startScheduledAudits(
             sink: { checked: effects.length > 0, what },
             readQueue: () => readQueue(looks, pipeline, ledger, clock.now()),
           };
-          return summaryOf(await auditSources(pipeline, sources, { from, signal }));
+          return summaryOf(await auditSources(pipeline, sources, { from, suffix, signal }));
         } finally {
           await closeAll(closers);
         }

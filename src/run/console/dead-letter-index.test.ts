@@ -31,6 +31,19 @@ test("dead letters are grouped by cause, the most frequent first, newest failure
   expect(index.peek()).toEqual({ count: 3, more: false });
 });
 
+test("an index that reached its maximum says that there is more", async () => {
+  const ledger = createMemoryLedger(systemPorts, {});
+  for (let at = 0; at < 150; at += 1) {
+    await ledger.addNotes(SCOPE, [dossierNote(`k1:${String(at).padStart(4, "0")}`, "one", T0)]);
+  }
+  const ports = { clock: systemPorts.clock, ledger };
+  const some = createDeadLetterIndex(ports, SCOPE, undefined, 100);
+  expect(await some.read()).toMatchObject({ total: 100, more: true });
+  expect(some.peek()).toEqual({ count: 100, more: true });
+  const all = createDeadLetterIndex(ports, SCOPE, undefined, 200);
+  expect(await all.read()).toMatchObject({ total: 150, more: false });
+});
+
 test("while the first pass runs, the index has what was read and says that there is more", async () => {
   const notes = Array.from({ length: 150 }, (_, at) => {
     return dossierNote(`k1:${String(at).padStart(4, "0")}`, "one", T0 + at);

@@ -1,7 +1,7 @@
 // Dead-letter index: the dead letters of a pipeline by group, counted in the background, so that a
 // hundred thousand of them are shown at once.
-//   X1. A pass reads all dossiers, page by page. While the first pass runs, the index has what was
-//       read so far and says that there is more.
+//   X1. A pass reads dossiers page by page, up to a maximum. While the first pass runs, and if
+//       there are more dossiers, the index has what was read and says that there is more.
 //   X2. A dossier whose record was committed since is not a dead letter (I1 of
 //       dead-letter-list.ts).
 //   X3. The index keeps keys, times and groups only. Dossiers are read from the ledger when shown,
@@ -10,7 +10,6 @@
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { type Dossier, decodeDossier } from "../../ingest/dead-letters/dossier.ts";
-import { DOSSIERS_MAX } from "../../ingest/dead-letters/dossier-list.ts";
 import { showRecords } from "../../ingest/dead-letters/show-records.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -53,6 +52,8 @@ export interface DeadLetterIndex {
 
 const PASS_MS = 1_000;
 const NOTES_PER_PAGE = 100;
+/** Bounds the memory of an index. */
+const DOSSIERS_MAX = 100_000;
 const ID_CHARS = 16;
 
 interface GroupFacts {
@@ -68,13 +69,14 @@ interface IndexPorts {
   readonly ledger: Ledger;
 }
 
-/** Passes take `share` of the time at most. */
+/** Passes take `share` of the time, and read `max` dossiers, at most. */
 export function createDeadLetterIndex(
   ports: IndexPorts,
   scope: LedgerScope,
   share?: number,
+  max = DOSSIERS_MAX,
 ): DeadLetterIndex {
-  return new LedgerIndex(ports, scope, share);
+  return new LedgerIndex(ports, scope, { share, max });
 }
 
 class LedgerIndex implements DeadLetterIndex {
@@ -83,11 +85,17 @@ class LedgerIndex implements DeadLetterIndex {
   readonly #items = new Map<string, IndexedDeadLetter>();
   readonly #facts = new Map<string, GroupFacts>();
   readonly #passes: Refresher<IndexedDeadLetters>;
+  readonly #max: number;
   #complete = false;
 
-  constructor(ports: IndexPorts, scope: LedgerScope, share: number | undefined) {
+  constructor(
+    ports: IndexPorts,
+    scope: LedgerScope,
+    { share, max }: { readonly share: number | undefined; readonly max: number },
+  ) {
     this.#ports = ports;
     this.#scope = scope;
+    this.#max = max;
     this.#passes = createRefresher(ports.clock, () => this.#pass(), PASS_MS, share);
   }
 
@@ -103,7 +111,8 @@ class LedgerIndex implements DeadLetterIndex {
   async #pass(): Promise<IndexedDeadLetters> {
     const present = new Set<string>();
     let after: string | null = null;
-    for (let read = 0; read < DOSSIERS_MAX; read += NOTES_PER_PAGE) {
+    let complete = false;
+    for (let read = 0; read < this.#max && !complete; read += NOTES_PER_PAGE) {
       const request = { after, limit: NOTES_PER_PAGE };
       const page: readonly Note[] = await this.#ports.ledger.listNotes(
         this.#scope,
@@ -112,11 +121,11 @@ class LedgerIndex implements DeadLetterIndex {
       );
       await this.#addPage(page, present);
       after = page.at(-1)?.name ?? null;
-      if (page.length < NOTES_PER_PAGE) break;
+      complete = page.length < NOTES_PER_PAGE;
     }
     for (const key of this.#items.keys()) if (!present.has(key)) this.#items.delete(key);
-    this.#complete = true;
-    return this.#view(false);
+    this.#complete = complete; // X1
+    return this.#view(!complete);
   }
 
   async #addPage(page: readonly Note[], present: Set<string>): Promise<void> {

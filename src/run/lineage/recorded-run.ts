@@ -4,6 +4,8 @@
 //       time, within the life of the run.
 //   R3. Lineage documents are built in memory, so more than RECORDS_MAX records are refused.
 //       Manifests are written as streams (recorded-manifest.ts).
+//   R4. A replay into a shadow wrote to no live output before its promotion. So it is not among the
+//       runs of a table or an object; its own document has it.
 
 import { TidegateError } from "../../core/errors.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, hours } from "../../core/units.ts";
@@ -16,7 +18,9 @@ import type {
 import { createManifestSums, type OutputLocation } from "../../lineage/run-manifest.ts";
 import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
+import { isPromotionNoted } from "../../replay/replay-registry.ts";
 import { byEventTime, manifestInputOf, storedJson } from "./manifest-input.ts";
+import { hasPromotedShadow } from "./row-lineage.ts";
 
 /** Records in one lineage document (R3). */
 export const RECORDS_MAX = 100_000;
@@ -77,17 +81,15 @@ export async function factsOfRun(
   const records: ListedRecord[] = [];
   for await (const listed of committedBy(ledger, run)) {
     records.push(listed);
-    refuseMany(`the run ${run.row.id}`, records.length);
+    refuseMany(`the run ${run.row.id}`, records.length, "use tidegate runs manifest");
   }
   return factsOf(run, records, locationOf);
 }
 
 /** R3 */
-function refuseMany(name: string, records: number): void {
+function refuseMany(name: string, records: number, fix: string): void {
   if (records <= RECORDS_MAX) return;
-  const message =
-    `${name} has more than ${RECORDS_MAX} records, too many for one document; ` +
-    "use tidegate runs manifest";
+  const message = `${name} has more than ${RECORDS_MAX} records, too many for one document; ${fix}`;
   throw new TidegateError("TG_VALUE_INVALID", message);
 }
 
@@ -99,17 +101,35 @@ export async function factsOfOutput(
   locationOf: LocationOf,
 ): Promise<LineageFacts[]> {
   const byRun = new Map<string, ListedRecord[]>();
+  const isLive = liveRuns(ledger, scope);
   let records = 0;
   for await (const listed of recordsOf(ledger, scope, { by: "commit-time" })) {
     if (!Object.hasOwn(manifestInputOf(listed).wrote, output)) continue;
-    records += 1;
-    refuseMany(`the output ${output}`, records);
     const { runId } = listed.input;
+    if (!(await isLive(runId))) continue; // R4
+    records += 1;
+    refuseMany(`the table ${output}`, records, `name one row, ${output}:KEY, or one run`);
     const ofRun = byRun.get(runId) ?? [];
     ofRun.push(listed);
     byRun.set(runId, ofRun);
   }
   return await factsByRun(ledger, scope, byRun, locationOf);
+}
+
+/** Whether a run wrote to live outputs (R4); asks once per run. */
+function liveRuns(ledger: Ledger, scope: LedgerScope): (id: string) => Promise<boolean> {
+  const answers = new Map<string, Promise<boolean>>();
+  return (id) => {
+    const answer = answers.get(id) ?? isLiveRun(ledger, scope, id);
+    answers.set(id, answer);
+    return answer;
+  };
+}
+
+async function isLiveRun(ledger: Ledger, scope: LedgerScope, id: string): Promise<boolean> {
+  const row = await ledger.findRun(scope, id);
+  if (row?.kind !== "replay" || storedJson(row.parameters).into !== "shadow") return true;
+  return (await isPromotionNoted(ledger, scope)) || (await hasPromotedShadow(ledger, id));
 }
 
 async function factsByRun(
@@ -135,10 +155,12 @@ export async function factsOfObject(
 ): Promise<LineageFacts[]> {
   const { bucket, key: prefix } = object;
   const byRun = new Map<string, ListedRecord[]>();
+  const isLive = liveRuns(ledger, scope);
   const query: RecordQuery = { by: "object", bucket, prefix, outcomes: ["committed"] };
   for await (const listed of recordsOf(ledger, scope, query)) {
     if (listed.input.object?.key !== prefix) break; // Longer keys with this prefix follow.
     const { runId } = listed.input;
+    if (!(await isLive(runId))) continue; // R4
     byRun.set(runId, [...(byRun.get(runId) ?? []), listed]);
   }
   return await factsByRun(ledger, scope, byRun, locationOf);

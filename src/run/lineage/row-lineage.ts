@@ -12,6 +12,7 @@ import type { LedgerScope } from "../../ports/record.ts";
 import type { SinkStore } from "../../ports/sink.ts";
 import { ownersTable, quotedName, WRITERS_TABLE } from "../../sinks/table/names.ts";
 import { rankTie } from "../../sinks/table/rank-tie.ts";
+import { SHADOWS_TABLE } from "../../sinks/table/shadow-statements.ts";
 
 const BOOKKEEPING = /^_tg_/;
 const PAGE_RECORDS = 500;
@@ -145,6 +146,18 @@ async function* ownedRows(
       ...(keys.at(-1) ?? []),
     ]);
   }
+}
+
+/** Whether the ledger's database has the shadow of that run, and it was promoted. */
+export async function hasPromotedShadow(ledger: Ledger, run: string): Promise<boolean> {
+  const tables = sideTables(ledger);
+  if (tables === null || !(await hasTable(tables, SHADOWS_TABLE))) return false;
+  const rows = await tables.read(
+    `SELECT 1 AS one FROM ${SHADOWS_TABLE}
+      WHERE run = ${tables.placeholder(1)} AND state = 'promoted'`,
+    [run],
+  );
+  return rows.length > 0;
 }
 
 /** The key columns of a table of the sink; null if it is not one. */

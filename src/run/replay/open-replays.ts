@@ -33,6 +33,7 @@ import {
   frozenInputs,
   isCancelled,
   listReplays,
+  notePromotion,
   type ReplayEntry,
   registerReplay,
   requireReplay,
@@ -177,15 +178,21 @@ export class LedgerReplays implements Replays {
     return this.#withShadow(run, (shadow) => shadow.contents());
   }
 
-  promote(run: string): Promise<Promotion> {
-    return this.#withShadow(run, (shadow) => shadow.promote());
+  async promote(run: string): Promise<Promotion> {
+    const entry = await requireReplay(this.#ledger, this.#scope, run);
+    const promotion = await this.#withShadow(run, (shadow) => shadow.promote());
+    await notePromotion(this.#ports, this.#scope, entry);
+    return promotion;
   }
 
   async drop(run: string): Promise<void> {
     const entry = await requireReplay(this.#ledger, this.#scope, run);
-    if ((await this.#status(entry)).state === "running") {
+    const { state } = await this.#status(entry);
+    if (state === "running") {
       refuseReplay(`the run ${run} is running; cancel it first with tidegate replay cancel ${run}`);
     }
+    // A process may have died between the promotion and its note.
+    if (state === "promoted") await notePromotion(this.#ports, this.#scope, entry);
     if (entry.request.into === "shadow") {
       await this.#withShadow(run, (shadow) => shadow.drop());
     }

@@ -84,6 +84,19 @@ test("an object version that is gone: reported before anything runs", async () =
   expect(world.rows()).toEqual(["a1=2", "b1=1"]);
 });
 
+test("a version that may not be read: refused with the right that is missing, not skipped", async () => {
+  await using world = await startReplayWorld(folder, "forbidden");
+  await world.put("in/a.csv", { a1: 1 });
+  await world.put("in/b.csv", { b1: 1 });
+  const reason = "AccessDenied: not authorized";
+  const objects: ObjectSource = { open: async () => ({ kind: "forbidden", reason }) };
+  await using replays = await world.replays(ordersPipeline(1), { objects });
+  await expect(replays.start(world.request(), { skipGone: true })).rejects.toThrow(
+    /^s3:\/\/orders\/in\/a.csv may not be read \(AccessDenied: not authorized\), so it may exist; allow s3:GetObjectVersion on it, and s3:ListBucket on orders, without which/,
+  );
+  expect(await replays.list()).toEqual([]);
+});
+
 test("two replays at once, a drop while it runs, or other code: refused", async () => {
   await using world = await startReplayWorld(folder, "twice");
   // Two events of one object are never in one batch, so the cancel comes between them.
@@ -235,4 +248,9 @@ test("an archived message that is gone or altered: reported before anything runs
   expect(await replays.list()).toEqual([]);
   const { state, entry } = await replays.start(request, { skipGone: true });
   expect([state, entry.inputs]).toEqual(["ready", 1]);
+  const objects: ObjectSource = { open: async () => ({ kind: "forbidden", reason: "denied" }) };
+  await using denied = await world.replays(messagesPipeline(3), { objects });
+  await expect(denied.start(world.request(), { skipGone: true })).rejects.toThrow(
+    /^s3:\/\/kept\/.* may not be read \(denied\), so it may exist; allow s3:GetObject on it/,
+  );
 });

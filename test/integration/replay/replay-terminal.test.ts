@@ -7,9 +7,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { startReplayWorld } from "../../support/replay-world.ts";
+import { requirePart } from "../../support/requires.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("replay-terminal");
+const { script } = requirePart("script");
 const MAIN = join(import.meta.dirname, "../../../src/cli/main.ts");
 
 const SOURCE = `import { pipeline, tables } from "tidegate";
@@ -27,7 +29,7 @@ export default pipeline({
 /** What a terminal gets from a command. */
 async function inTerminal(words: readonly string[]): Promise<string> {
   const command = [process.execPath, MAIN, ...words].map((word) => `'${word}'`).join(" ");
-  const child = spawn("script", ["-qec", command, "/dev/null"], {
+  const child = spawn(script, ["-qec", command, "/dev/null"], {
     stdio: ["ignore", "pipe", "ignore"],
   });
   let text = "";

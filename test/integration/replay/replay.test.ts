@@ -1,6 +1,10 @@
 // Replays of a pipeline in an embedded cloud of this process, on SQLite.
 
 import { expect, test } from "vitest";
+import { systemPorts } from "../../../src/platform/index.ts";
+import { outputLocations } from "../../../src/run/lineage/output-locations.ts";
+import { factsOfObject, factsOfOutput } from "../../../src/run/lineage/recorded-run.ts";
+import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import { ordersPipeline, startReplayWorld } from "../../support/replay-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -33,7 +37,7 @@ test("a replay fills a shadow, shows the differences, and is promoted as a whole
 
   await world.put("in/a.csv", { a1: 10 }); // A live write meanwhile.
   expect((await replays.diff(run, 0))[0]).toMatchObject({ changed: 1, keptObjects: 1 });
-  expect(await replays.promote(run)).toMatchObject({ appliedObjects: 1, keptObjects: 1 });
+  expect(await replays.promote(run)).toEqual({ appliedObjects: 1, keptObjects: 1, messages: 0 });
   expect(world.rows()).toEqual(["a1=20", "b1=3"]);
   await expect(replays.promote(run)).rejects.toThrow(/was promoted before/);
 
@@ -43,4 +47,44 @@ test("a replay fills a shadow, shows the differences, and is promoted as a whole
   expect(await replays.list()).toEqual([]);
   await world.put("in/b.csv", { b1: 5 });
   expect(world.rows()).toEqual(["a1=20", "b1=10"]);
+});
+
+test("lineage names a replay as a writer of a table only once it is promoted", async () => {
+  await using world = await startReplayWorld(folder, "lineage");
+  await world.put("in/a.csv", { a1: 1 });
+  await using replays = await world.replays(ordersPipeline(1));
+  const ledger = await openLedger(world.ledger, systemPorts, {});
+  const locationOf = outputLocations(null, world.ledger);
+  const object = { bucket: "orders", key: "in/a.csv" };
+  /** The generations that wrote the table, which are those that wrote for its object. */
+  const writers = async () => {
+    const scopes = await ledger.stats();
+    const ofTable = scopes.map((scope) => factsOfOutput(ledger, scope, "orders", locationOf));
+    const ofObject = scopes.map((scope) => factsOfObject(ledger, scope, object, locationOf));
+    const [table, same] = await Promise.all([Promise.all(ofTable), Promise.all(ofObject)]);
+    expect(same.flat().map(({ run }) => run.id)).toEqual(table.flat().map(({ run }) => run.id));
+    return table.flat().map(({ run }) => run.generation);
+  };
+
+  const first = await replays.start(world.request());
+  expect([first.state, first.entry.generation]).toEqual(["ready", 1]);
+  expect(await writers()).toEqual([0]);
+  await replays.drop(first.entry.run);
+  expect(await writers()).toEqual([0]);
+
+  const { entry } = await replays.start(world.request());
+  await replays.promote(entry.run);
+  const all = [0, entry.generation];
+  expect(await writers()).toEqual(all);
+  // A process that dies after the promotion leaves no note; the shadow has the state.
+  await ledger.removeNotes({ pipeline: "orders", generation: entry.generation }, "replay", [
+    "promoted",
+  ]);
+  expect(await writers()).toEqual(all);
+  await replays.drop(entry.run);
+  expect(await writers()).toEqual(all);
+
+  const live = await replays.start(world.request({ into: "live" }));
+  expect(await writers()).toEqual([...all, live.entry.generation]);
+  await ledger.close();
 });

@@ -1,0 +1,23 @@
+// Every note: reads all notes of a kind, page by page. It has no limit, because a list that ends
+// early without saying so looks complete: a held record would not hold completeness back, and a
+// redrive would leave dead letters behind. Callers that want only some stop reading.
+
+import type { Ledger, Note, NoteKind } from "../ports/ledger.ts";
+import type { LedgerScope } from "../ports/record.ts";
+
+const NOTES_PER_PAGE = 100;
+
+/** The notes of a kind, in the byte order of their names. */
+export async function* everyNote(
+  ledger: Pick<Ledger, "listNotes">,
+  scope: LedgerScope,
+  kind: NoteKind,
+): AsyncGenerator<Note> {
+  for (let after: string | null = null; ; ) {
+    const page: Note[] = await ledger.listNotes(scope, kind, { after, limit: NOTES_PER_PAGE });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < NOTES_PER_PAGE) return;
+    after = last.name;
+  }
+}

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { ManualClock } from "../../../test/support/manual-clock.ts";
+import { epochMs } from "../../core/units.ts";
+import { recordKey } from "../../ledger/record-key.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import type { RecordInput } from "../../ports/record.ts";
+import { createMemoryLedger } from "../../stores/memory/ledger.ts";
+import { outputLocations } from "./output-locations.ts";
+import { factsOfOutput, RECORDS_MAX } from "./recorded-run.ts";
+
+const SCOPE = { pipeline: "p", generation: 0 };
+
+test("a table with too many records is refused, with what to ask for instead", async () => {
+  const clock = new ManualClock();
+  const memory = createMemoryLedger({ clock });
+  const now = clock.now();
+  const input: RecordInput = {
+    kind: "own",
+    eventId: null,
+    object: null,
+    source: "queue",
+    dedupeKey: null,
+    eventTime: epochMs(0),
+    sentAt: now,
+    messageId: "m",
+    traceId: null,
+    runId: "run",
+    partition: "",
+    lane: { lane: "live", watermark: null },
+  };
+  const key = recordKey(SCOPE, "one");
+  const effects = JSON.stringify({ effects: { "upsert orders": 1 } });
+  const times = { receivedAt: now, startedAt: now };
+  await memory.commitDirect(SCOPE, [{ key, owner: "o", ...times, input, digest: "d", effects }]);
+  const page = await memory.listRecords(SCOPE, { by: "commit-time" }, { after: null, limit: 1 });
+  const records = Array.from({ length: RECORDS_MAX + 1 }, () => page.records).flat();
+  const ledger: Ledger = { ...memory, listRecords: async () => ({ records, next: null }) };
+  await expect(
+    factsOfOutput(ledger, SCOPE, "orders", outputLocations(null, "memory:")),
+  ).rejects.toThrow(
+    "the table orders has more than 100000 records, too many for one document; " +
+      "name one row, orders:KEY, or one run",
+  );
+});
