@@ -316,7 +316,8 @@ function rowsOf({ effects, stage }: Extract<Handled, { kind: "handled" }>): numb
 
 function workOf(handled: Extract<Handled, { kind: "handled" | "dropped" }>): Work {
   if (handled.kind === "dropped") {
-    return { effects: [], stage: null, digest: null, badRows: [], secrets: [], masked: null };
+    const none = { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
+    return { ...none, masked: { kind: "withheld" } }; // F4 of archived-form.ts
   }
   const { effects, stage, digest, badRows, secrets, masked } = handled;
   return { effects, stage, digest, badRows, secrets, masked };

@@ -60,31 +60,55 @@ describeObjectsSink({
 
 const object = { bucket, key: "k", bytes: new Uint8Array(), contentType: null, metadata: {} };
 
-test("409 is a conflict, 404 on an ETag means that the object is gone, 403 is refused", async () => {
-  let status = 409;
+/** Calls `use` with a writer to a server that gives every request the answer of that moment. */
+async function withAnswers(
+  answer: { status: number; body: string },
+  use: (writer: ReturnType<typeof createS3ObjectWriter>) => Promise<void>,
+): Promise<void> {
   const server = createServer((request, response) => {
     request.resume();
     request.on("end", () => {
-      response.writeHead(status, { "content-type": "application/xml" });
-      response.end(`<Error><Code>ConditionalRequestConflict</Code><Message>m</Message></Error>`);
+      response.writeHead(answer.status, { "content-type": "application/xml" });
+      response.end(answer.body);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const s3 = clientOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
   try {
-    const writer = createS3ObjectWriter({ client: s3 });
-    const write = () => writer.write({ ...object, condition: { etag: '"e"' } }, signal);
-    expect(await write()).toBe("conflict");
-    status = 404;
-    expect(await write()).toBe("exists");
-    status = 403;
-    await expect(write()).rejects.toMatchObject({ code: "TG_SINK_REFUSED" });
-    status = 500;
-    await expect(write()).rejects.toMatchObject({ code: "TG_SINK_UNAVAILABLE" });
+    await use(createS3ObjectWriter({ client: s3 }));
   } finally {
     s3.destroy();
     server.close();
   }
+}
+
+const errorBody = (code: string) => `<Error><Code>${code}</Code><Message>m</Message></Error>`;
+
+test("409 is a conflict, 404 on an ETag means that the object is gone, 403 is refused", async () => {
+  const answer = { status: 409, body: errorBody("ConditionalRequestConflict") };
+  await withAnswers(answer, async (writer) => {
+    const write = () => writer.write({ ...object, condition: { etag: '"e"' } }, signal);
+    expect(await write()).toBe("conflict");
+    answer.status = 404;
+    expect(await write()).toBe("exists");
+    answer.status = 403;
+    await expect(write()).rejects.toMatchObject({ code: "TG_SINK_REFUSED" });
+    answer.status = 500;
+    await expect(write()).rejects.toMatchObject({ code: "TG_SINK_UNAVAILABLE" });
+  });
+});
+
+test.each([
+  ["an error page", "<html><body>not found</body></html>"],
+  ["no body", ""],
+  ["a missing access point", errorBody("NoSuchAccessPoint")],
+  ["a missing bucket", errorBody("NoSuchBucket")],
+  ["a missing key", errorBody("NoSuchKey")],
+])("404 with %s never says that a new object is stored (S1)", async (_title, body) => {
+  await withAnswers({ status: 404, body }, async (writer) => {
+    const writing = writer.write({ ...object, condition: { absent: true } }, signal);
+    await expect(writing).rejects.toMatchObject({ code: "TG_SINK_UNAVAILABLE" });
+  });
 });
 
 test("a bucket that does not exist, and an endpoint that is down, are reported as unavailable", async () => {

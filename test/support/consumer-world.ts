@@ -15,6 +15,7 @@ import { systemRandom } from "../../src/platform/system-random.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
 import type { CallLimit } from "../../src/ports/call-limit.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
+import type { MessageArchive } from "../../src/ports/message-archive.ts";
 import type { ObjectSource } from "../../src/ports/object-source.ts";
 import type { QueueSender } from "../../src/ports/queue.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
@@ -37,6 +38,7 @@ export interface ConsumerWorldOptions {
   readonly pipeline?: Partial<Parameters<typeof pipeline>[0]>;
   readonly ledger?: (cloud: VirtualOpenCloud) => Ledger;
   readonly sink?: Sink | null;
+  readonly archive?: MessageArchive;
   readonly maxReceiveCount?: number;
   readonly callLimit?: CallLimit;
   /** Stands for the queue of `late: { queue }`. */
@@ -169,6 +171,7 @@ function consumerOf(site: Site, owner: string, own: OwnPorts): Consumer {
       objects: hasObjects ? (options.wrapObjects?.(cloud.objects) ?? cloud.objects) : null,
       rows: hasObjects ? createRowReader(systemPorts) : null,
       sink: options.sink ?? null,
+      archive: options.archive ?? null,
       ...(options.callLimit && { callLimit: options.callLimit }),
       ...(options.lateQueue && { lateQueue: options.lateQueue(cloud) }),
     },

@@ -1,6 +1,7 @@
 // S3 object writer: conditional puts in S3, or in a compatible server.
 //   S1. 412 means that the condition does not hold, and so does 404 for a put on an ETag: the
-//       object is gone. 409 means that another conditional write of the key is in progress.
+//       object is gone. 404 for a put of an absent key says that nothing can be stored there.
+//       409 means that another conditional write of the key is in progress.
 //   S2. Everything else that is not the caller's fault is TG_SINK_UNAVAILABLE.
 
 import { HeadObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
@@ -34,7 +35,8 @@ export function createS3ObjectWriter({ client }: S3WriterOptions): ObjectWriter 
       } catch (error) {
         const status = statusOf(error);
         if (status === PRECONDITION_FAILED) return "exists"; // S1
-        if (status === NOT_FOUND && nameOf(error) !== "NoSuchBucket") return "exists";
+        const isGone = status === NOT_FOUND && nameOf(error) !== "NoSuchBucket";
+        if (isGone && "etag" in condition) return "exists"; // S1
         if (status === CONFLICT) return "conflict";
         throw sinkFault(error, bucket, key);
       }

@@ -1,5 +1,6 @@
 // Archive fields: where a pipeline of messages keeps their bodies, so that they can be replayed.
 
+import { utf8ByteLength } from "../../core/encoding/text.ts";
 import { isOwnSource } from "./own-source.ts";
 
 /** A bucket for the bodies of processed messages. */
@@ -15,7 +16,8 @@ export interface ArchiveSettings {
 }
 
 const FIELDS = { bucket: true, prefix: true } as const;
-const PREFIX_CHARS_MAX = 512;
+/** S3 allows 1,024 bytes for the whole key. */
+const PREFIX_BYTES_MAX = 512;
 
 export function archiveOf(name: string, archive: ArchiveSpec | undefined): ArchiveSettings | null {
   if (archive === undefined) return null;
@@ -37,8 +39,8 @@ export function archiveProblems(spec: {
   const { bucket, prefix = "" } = archive as { bucket?: unknown; prefix?: unknown };
   if (typeof bucket !== "string" || bucket === "")
     problems.push("archive.bucket must name a bucket");
-  if (typeof prefix !== "string" || prefix.length > PREFIX_CHARS_MAX) {
-    problems.push(`archive.prefix must be text of up to ${PREFIX_CHARS_MAX} characters`);
+  if (typeof prefix !== "string" || utf8ByteLength(prefix) > PREFIX_BYTES_MAX) {
+    problems.push(`archive.prefix must be text of up to ${PREFIX_BYTES_MAX} bytes`);
   }
   if (!readsMessages(source)) {
     problems.push(

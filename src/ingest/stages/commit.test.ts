@@ -209,3 +209,36 @@ test("nothing is committed under a lease that was lost while the sink ran (M2)",
   expect(outcome).toMatchObject({ kind: "lost" });
   expect(await stateOf(world, delivered)).toBeUndefined();
 });
+
+test("a message whose effects the sink rejects is not archived, and a lease lost meanwhile counts", async () => {
+  await using world = createStageWorld();
+  const { scope, pipeline, renewer } = world;
+  const archived: string[] = [];
+  const archive = {
+    async keep(key: string) {
+      archived.push(key);
+      renewer.release(delivered.inFlight.delivery.receipt);
+      return "s3://bucket/m";
+    },
+  };
+  const plan = (effects: readonly Effect[]) => {
+    if (effects.length > 0) throw new TidegateError("TG_SINK_REFUSED", "text in an integer column");
+    return [];
+  };
+  const nothing = async () => undefined;
+  const sink = {
+    mode: "transactional",
+    dialect: "sqlite",
+    prepare: nothing,
+    close: nothing,
+  } as const;
+  const ports = { ...world, sink: { ...sink, plan }, archive };
+  const stage = createCommitStage(ports, { scope, owner: OWNER, pipeline, queue: "q" });
+  const delivered = world.message("a");
+  const rejected = await commit(stage, delivered, onReceipt(world), [custom(1)]);
+  expect(rejected).toMatchObject({ kind: "failed", error: { code: "TG_SINK_REFUSED" } });
+  expect(archived).toEqual([]);
+  expect(await commit(stage, delivered, onReceipt(world))).toMatchObject({ kind: "lost" });
+  expect(archived).toHaveLength(1);
+  expect(await stateOf(world, delivered)).toBeUndefined();
+});

@@ -86,7 +86,7 @@ export interface Work {
   readonly badRows: readonly BadRow[];
   /** Masked values that an error of the sink may quote. */
   readonly secrets: readonly string[];
-  /** The message as the handler got it, if `govern` had it masked; else null. */
+  /** The message as it may be stored, if `govern` had it masked; else null. */
   readonly masked: MaskedMessage | null;
 }
 
@@ -183,8 +183,12 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
     try {
       checkStatements(sink, effects);
       const bad = { record, claim, rows: badRows, inFlight };
+      // First, because it throws if the sink rejects the effects.
+      const writes = isCurrent ? writesOf(sink, effects, stage, origin) : [];
       const quarantine = await storeQuarantine(ports, options, bad); // M7
       const archived = await archive(record, work, inFlight); // M9
+      const isLost = archived !== null && !inFlight.alive(); // M2
+      if (isLost) return { kind: "lost", reason: "the lease ran out in the archive" };
       const fence = claim.fence ?? fenceOf(claim.startedAt);
       const apply = (signal: AbortSignal) =>
         stage?.mode === "idempotent"
@@ -199,7 +203,6 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
         await inTime(inFlight, apply);
         if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
       }
-      const writes = isCurrent ? writesOf(sink, effects, stage, origin) : [];
       const counts = new Map([...(stage?.counts ?? []), ...countsOf(effects)]);
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };

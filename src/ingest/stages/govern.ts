@@ -43,8 +43,8 @@ export interface Governance {
   checkBytes(): void;
   /** Throws what ended the attempt, if anything did (G2). */
   check(): void;
-  /** The message as the handler got it, if values of it were masked; else null. */
-  masked(): MaskedMessage | null;
+  /** The message of the record as it may be stored, if values of it were masked; else null. */
+  masked(record: WorkRecord): MaskedMessage | null;
 }
 
 /** The governance of one attempt; null without a `govern` function. */
@@ -57,6 +57,7 @@ export function createGovernance(
   let ended: { readonly error: unknown } | null = null;
   let masksAll = false;
   let masked: MaskedMessage | null = null;
+  let secrets: readonly string[] = [];
 
   /** Runs `judge`, and remembers what it throws (G2). */
   async function judged<T>(judge: () => Promise<T>): Promise<T> {
@@ -77,6 +78,7 @@ export function createGovernance(
         const event = { ...facts, envelope } as EventFacts;
         if (!(await isMasked(event, "the message"))) return envelope;
         const hidden = mask.value(envelope as unknown as JsonValue);
+        secrets = mask.secretsOf(envelope);
         masked = { kind: "message", envelope: hidden as unknown as MessageEnvelope };
         return masked.envelope;
       }),
@@ -103,7 +105,7 @@ export function createGovernance(
     check() {
       if (ended !== null) throw ended.error;
     },
-    masked: () => masked,
+    masked: ({ content }) => masked && storable(mask, content, masked, secrets),
   };
 }
 
@@ -134,6 +136,21 @@ class Ungoverned extends PermanentError {}
 
 function ungoverned(message: string): PermanentError {
   return new Ungoverned(message, { class: UNGOVERNED_CLASS });
+}
+
+/** The masked message; the payload of a claim check stays a reference (F3 of archived-form.ts). */
+function storable(
+  mask: Mask,
+  content: WorkRecord["content"],
+  masked: MaskedMessage,
+  secrets: readonly string[],
+): MaskedMessage {
+  if (content.kind !== "message" || !isClaimCheck(content.envelope)) return masked;
+  const { envelope: received } = content;
+  const envelope = mask.value(received) as MessageEnvelope;
+  const reference = JSON.stringify(received.payload);
+  const shown = mask.text(JSON.stringify(envelope.payload), secrets);
+  return shown === reference ? { kind: "message", envelope } : { kind: "withheld" };
 }
 
 /** Masks a body that is JSON by its paths, and any other by the path "body" (G3). */

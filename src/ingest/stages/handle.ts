@@ -63,7 +63,7 @@ export type Handled =
       readonly badRows: readonly BadRow[];
       /** Masked values that an error of the sink may quote. */
       readonly secrets: readonly string[];
-      /** The message as the handler got it, if `govern` had it masked; else null. */
+      /** The message as it may be stored, if `govern` had it masked; else null. */
       readonly masked: MaskedMessage | null;
     }
   /** The object is missing, and the pipeline drops missing objects. */
@@ -156,7 +156,7 @@ export function createHandleStage(
         });
         const all = { ...collected, effects: attempt.close(collected.effects) };
         const rest = { badRows: badRows.rows, secrets: [...secretsRead] };
-        return { kind: "handled", ...all, ...rest, masked: maskedIn(record, governance) };
+        return { kind: "handled", ...all, ...rest, masked: governance?.masked(record) ?? null };
       } catch (error) {
         attempt.close([]);
         void buffer.discard();
@@ -168,11 +168,6 @@ export function createHandleStage(
     },
     govern: (record, inFlight) => governMessage(ports, pipeline, record, inFlight),
   };
-}
-
-/** The message as the handler got it; null if nothing of it was masked. */
-function maskedIn(record: WorkRecord, governance: Governance | null): MaskedMessage | null {
-  return carriesPayload(record) ? (governance?.masked() ?? null) : null;
 }
 
 function createBuffer(
