@@ -57,6 +57,7 @@ export interface EffectOrigin {
      */
     readonly addsTo?: RecordKey;
   } | null;
+  /** As the ledger recorded it first: the same for every attempt, redrive and replay. */
   readonly eventTime: EpochMs;
 }
 

@@ -6,9 +6,9 @@ import {
   type StageWorld,
   turns,
 } from "../../../test/support/stage-world.ts";
-import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
+import { ANY_INPUT, anyInput } from "../../../test/support/stores/any-input.ts";
 import { TidegateError } from "../../core/errors.ts";
-import { durationMs } from "../../core/units.ts";
+import { durationMs, epochMs } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Effect, IdempotentSink, Sink } from "../../ports/sink.ts";
 import { LeaseLost } from "../running/in-flight-delivery.ts";
@@ -183,6 +183,21 @@ test("an idempotent sink applies the effects in prepare, under the fence, before
   expect(prepared.kind).toBe("prepared");
   expect(applied).toEqual([{ effects: [custom(1)], fence: claim.fence, state: "claimed" }]);
   expect(await stateOf(world, delivered)).toBe("claimed");
+});
+
+test("a sink gets the event time that the ledger recorded first, as a direct commit stores it (M10)", async () => {
+  await using world = createStageWorld();
+  const times: number[] = [];
+  const sink = sinkThat(async (_, { eventTime }) => void times.push(eventTime));
+  const stage = commitStage(world, sink);
+  const recorded = anyInput({ eventTime: epochMs(1_600_000_000_000) });
+  const [sentAgain, direct] = [world.message("a"), world.message("b")];
+  const claim = { ...(await inLedger(world, sentAgain)), input: recorded };
+  expect(sentAgain.record.eventTime).not.toBe(recorded.eventTime);
+  await commit(stage, sentAgain, claim, [custom(1)]);
+  await commit(stage, direct, onReceipt(world), [custom(1)]);
+  const stored = (await world.store.show(world.scope, direct.record.key))?.input;
+  expect(times).toEqual([recorded.eventTime, stored?.eventTime]);
 });
 
 test("a sink that outlives timeoutMs counts as down, and nothing is committed (M5)", async () => {

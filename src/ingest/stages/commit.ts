@@ -18,6 +18,8 @@
 //       state that the bucket no longer has as its current one is committed without effects.
 //   M9. A message is archived before the commit, whose summary refers to it, and before an
 //       idempotent sink writes. So a committed record of an archiving pipeline has its message.
+//   M10. Sinks get the event time that the ledger recorded first, as the handler does (C8 of
+//       claim.ts): a replay finds the rows of a record by it. A direct commit stores its own.
 
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
@@ -339,10 +341,11 @@ function isRejection(error: unknown): boolean {
 }
 
 function originOf(
-  { key, object: ref, eventTime, content }: WorkRecord,
-  { confirm }: Claim,
+  { key, object: ref, content }: WorkRecord,
+  { confirm, input }: Claim,
   { onRemoved, name, generation }: Pipeline,
 ): EffectOrigin {
+  const { eventTime } = input; // M10
   // A listed state has the place that the ledger gives it with the commit (M8).
   const listed = ref?.listed === true && confirm !== undefined;
   const object = ref && { ...ref, ...(listed && { sequencer: sequencerAfter(confirm) }) };

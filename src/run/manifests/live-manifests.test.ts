@@ -15,7 +15,7 @@ import {
   ROUND_MS,
   startLiveManifests,
 } from "./live-manifests.ts";
-import { checkManifestTarget, type ManifestTarget } from "./manifest-target.ts";
+import { checkManifestTarget, type ManifestTarget, type SealedText } from "./manifest-target.ts";
 
 const SCOPE = { pipeline: "shop", generation: 0 };
 /** 22:00 on the first of March 2096, UTC. */
@@ -26,20 +26,21 @@ const LOCATION = () => ({ kind: "table", accessUrl: "sqlite:x", columns: [] }) a
 
 function memoryTarget() {
   const files = new Map<string, string>();
-  const state = { failing: false, puts: 0 };
+  const state = { failing: false, failsAt: (_path: string): boolean => false, puts: 0 };
+  const write = async (path: string, { pieces }: SealedText, mayWrite: () => unknown) => {
+    state.puts += 1;
+    if (state.failing || state.failsAt(path)) throw new Error("the disk is full");
+    let text = "";
+    for await (const piece of pieces) text += piece;
+    if (await mayWrite()) files.set(path, text);
+  };
   const target: ManifestTarget = {
     async sealOf(path) {
       const text = files.get(path);
       return text === undefined ? null : (JSON.parse(text) as RunManifest).run.sealed;
     },
-    async put(path, { pieces }) {
-      state.puts += 1;
-      if (state.failing) throw new Error("the disk is full");
-      let text = "";
-      for await (const piece of pieces) text += piece;
-      if (!files.has(path)) files.set(path, text);
-    },
-    replace: () => Promise.reject(new Error("only replays replace a manifest")),
+    put: (path, text) => write(path, text, () => !files.has(path)),
+    replace: (path, text, _, mayReplace = async () => true) => write(path, text, mayReplace),
     close: () => undefined,
   };
   return { files, state, target };
@@ -318,6 +319,59 @@ test("a day with many records is split, and its first part is written last (V4)"
   expect([...world.files.keys()]).toEqual(parts);
   const [last, first] = parts.map((each) => keysOf(world.manifest(each)));
   expect([...(first ?? []), ...(last ?? [])].sort()).toEqual(names);
+});
+
+test("parts of a writer that died are replaced, so a day has all inputs of a run that continued (V4)", async () => {
+  const world = createWorld();
+  const names = Array.from({ length: 1_400 }, (_, at) => `n${String(at).padStart(4, "0")}`);
+  for (const name of names.slice(0, 1_100)) await world.commit(name, "frozen");
+  await world.run("frozen");
+  world.state.failsAt = (each) => each === path("frozen", FIRST);
+  const dying = world.start("next", { partRecords: 500 });
+  await world.pass(hours(3), "next");
+  await world.settle(40_000);
+  const isOfFrozen = (each: string) => each.startsWith("frozen/");
+  const written = [...world.files.keys()].filter(isOfFrozen);
+  expect(written).toEqual([3, 2].map((nth) => path("frozen", FIRST, `run_manifest.${nth}.json`)));
+  await dying.close();
+
+  world.dated.at = epochMs(START + hours(2) - 1);
+  for (const name of names.slice(1_100)) await world.commit(name, "frozen");
+  world.dated.at = null;
+  await world.run("frozen", true);
+  world.state.failsAt = () => false;
+  const later = world.start("later", { partRecords: 500 });
+  await world.settle(40_000);
+  await later.close();
+  const parts = [...written, path("frozen", FIRST)].map((each) => world.manifest(each));
+  expect(parts.map(({ run }) => [run.part, run.parts, run.sealed])).toEqual([
+    [3, 3, "ended"],
+    [2, 3, "ended"],
+    [1, 3, "ended"],
+  ]);
+  expect(parts.flatMap(keysOf).sort()).toEqual(names);
+});
+
+test("a writer stops if the run continues meanwhile, and the day is written by the next one (V4)", async () => {
+  const world = createWorld();
+  const names = Array.from({ length: 1_100 }, (_, at) => `n${String(at).padStart(4, "0")}`);
+  for (const name of names) await world.commit(name, "frozen");
+  await world.run("frozen");
+  // After the listing of the parts, before the first write.
+  let continued: Promise<void> | null = null;
+  world.state.failsAt = () => {
+    continued ??= world.run("frozen");
+    return false;
+  };
+  const manifests = world.start("next", { partRecords: 500 });
+  await world.pass(minutes(140));
+  await world.settle(40_000);
+  expect([continued, world.files.size]).toEqual([expect.anything(), 0]);
+  await world.pass(minutes(40));
+  await world.settle(40_000);
+  const first = world.manifest(path("frozen", FIRST));
+  expect([first.run.parts, first.run.sealed]).toEqual([3, "day-over"]);
+  await manifests.close();
 });
 
 test("a pipeline that would ingest its own manifests is refused", () => {

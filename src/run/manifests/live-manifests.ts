@@ -5,7 +5,9 @@
 //   V2. It never delays the pipeline. A manifest that cannot be written is counted, logged and
 //       tried again in the next round. Closing waits for at most CLOSE_MS.
 //   V3. Processes that share a ledger may write the same part: they write the same bytes, once.
-//   V4. The first part of a day is written last, so if it exists, the day is complete.
+//   V4. The first part of a day is written last, so if it exists, the day is complete. Until then
+//       the other parts may be of a writer that died, and older than the run: they are replaced. A
+//       writer stops if another one has completed the day, or if the run has continued since.
 //   V5. A silent run may be dead or frozen, and a frozen process may continue. Its end is presumed
 //       only after the day is over, or if its process is gone from this machine, and the manifest
 //       says so. If the run continues, a second revision replaces it, in a folder of its own.
@@ -170,22 +172,31 @@ function createDayWriter(ports: ManifestsPorts, options: ManifestsOptions, signa
   const seals = new Map<string, ManifestSeal>();
   const seenOver = new Map<string, EpochMs>();
 
-  /** Whether a call that was in flight when the day ended had its time (V1). */
-  function isQuiet(name: string, sealed: ManifestSeal): boolean {
-    if (sealed !== "day-over") return true;
-    const now = clock.now();
-    const since = seenOver.get(name) ?? now;
-    seenOver.set(name, since);
-    return now - since >= DAY_GRACE_MS;
+  const firstPart = (row: RunRow, day: EpochMs, revision: number) =>
+    target.sealOf(pathOf(row.id, { day: dayName(day), part: 1, revision }), signal);
+
+  /** Whether the parts are still due, and the run is as it was when they were listed (V4). */
+  async function isStillDue(row: RunRow, day: EpochMs, { sealed, revision }: Due) {
+    if ((await firstPart(row, day, revision)) !== null) return false;
+    const fresh = await ledger.findRun(scope, row.id);
+    if (fresh === undefined || sealOf(ports, options, fresh, day) !== sealed) return false;
+    return sealed !== "presumed" || fresh.seenAt === row.seenAt;
   }
 
-  async function put(row: RunRow, day: EpochMs, sealed: ManifestSeal, revision: number) {
+  /** Whether the day has no parts: one that is empty. */
+  async function put(row: RunRow, day: EpochMs, due: Due): Promise<boolean> {
     const sizes = partRecords === undefined ? {} : { partRecords };
-    const how = { locationOf, sealed, revision, ...sizes };
-    for (const part of await partsOfDay(ledger, { scope, row }, day, how)) {
+    const parts = await partsOfDay(ledger, { scope, row }, day, { locationOf, ...due, ...sizes });
+    const isDue = () => isStillDue(row, day, due);
+    for (const part of parts) {
       signal.throwIfAborted();
-      await target.put(pathOf(row.id, part), { sealed, pieces: part.text() }, signal); // V4
+      const text = { sealed: due.sealed, pieces: part.text() };
+      const path = pathOf(row.id, part);
+      if (parts.length > 1 && !(await isDue())) return false;
+      if (part.part === 1) await target.put(path, text, signal);
+      else await target.replace(path, text, signal, isDue); // V4
     }
+    return parts.length === 0;
   }
 
   return {
@@ -196,20 +207,31 @@ function createDayWriter(ports: ManifestsPorts, options: ManifestsOptions, signa
       const existing = seals.get(name);
       if (sealed === null || existing === sealed) return false;
       if (existing !== undefined && existing !== "presumed") return false;
-      if (!isQuiet(name, sealed)) return false;
-      const find = (revision: number) =>
-        target.sealOf(pathOf(row.id, { day: dayName(day), part: 1, revision }), signal);
-      const first = await find(1);
-      const latest = first === "presumed" ? ((await find(2)) ?? first) : first;
+      if (sealed === "day-over" && !isQuiet(seenOver, name, clock.now())) return false;
+      const first = await firstPart(row, day, 1);
+      const latest = first === "presumed" ? ((await firstPart(row, day, 2)) ?? first) : first;
       const isDue = latest === null || (latest === "presumed" && sealed !== "presumed");
       const revision = latest === null ? 1 : 2;
-      if (isDue) await put(row, day, sealed, revision);
-      const written = isDue ? await find(revision) : latest; // Of another process, perhaps.
+      const isEmpty = isDue && (await put(row, day, { sealed, revision }));
+      const written = isDue ? await firstPart(row, day, revision) : latest; // Of another, perhaps.
+      if (written === null && !isEmpty) return true; // The next round writes it.
       seals.set(name, written ?? sealed);
       seenOver.delete(name);
       return isDue;
     },
   };
+}
+
+/** Whether a call that was in flight when the day ended had its time (V1). */
+function isQuiet(seenOver: Map<string, EpochMs>, name: string, now: EpochMs): boolean {
+  const since = seenOver.get(name) ?? now;
+  seenOver.set(name, since);
+  return now - since >= DAY_GRACE_MS;
+}
+
+interface Due {
+  readonly sealed: ManifestSeal;
+  readonly revision: number;
 }
 
 /** How it is known that the run adds nothing to the day; null if it may (V1, V5). */

@@ -3,6 +3,8 @@
 //       put only if its key is absent.
 //       An object says in its metadata how it is sealed, a file in its first lines. A manifest
 //       that says nothing is never replaced.
+//       What a writer may replace, it asks last: right before the rename, or between the look and
+//       the put that depends on it. So a slow writer does not replace what another one completed.
 //   T2. A bucket gets a manifest in one request, so its text is built in memory. Parts are small
 //       enough for that (M3 of recorded-manifest.ts).
 
@@ -35,8 +37,13 @@ export interface ManifestTarget {
   sealOf(path: string, signal: AbortSignal): Promise<ManifestSeal | null>;
   /** Writes a manifest, unless it exists (T1). */
   put(path: string, text: SealedText, signal: AbortSignal): Promise<void>;
-  /** Writes a manifest in place of an earlier one: a replay that failed may be continued. */
-  replace(path: string, text: SealedText, signal: AbortSignal): Promise<void>;
+  /** Writes a manifest in place of an earlier one, if it may (T1): a replay may be continued. */
+  replace(
+    path: string,
+    text: SealedText,
+    signal: AbortSignal,
+    mayReplace?: () => Promise<boolean>,
+  ): Promise<void>;
   close(): void;
 }
 
@@ -75,14 +82,14 @@ function folderTarget(folder: string): ManifestTarget {
       return sealIn(await headOf(join(folder, path)));
     },
     put: (path, text, signal) => write(path, text, signal, async () => !(await exists(path))),
-    replace: (path, text, signal) => write(path, text, signal, () => true),
+    replace: (path, text, signal, mayReplace = always) => write(path, text, signal, mayReplace),
     close: () => undefined,
   };
   async function write(
     path: string,
     { pieces }: SealedText,
     signal: AbortSignal,
-    mayRename: () => boolean | Promise<boolean>,
+    mayRename: () => Promise<boolean>,
   ): Promise<void> {
     const to = join(folder, path);
     await mkdir(dirname(to), { recursive: true });
@@ -110,24 +117,23 @@ export function bucketTarget(
       return object === undefined ? null : knownSeal(object.metadata[SEAL_METADATA]);
     },
     async put(path, text, signal) {
-      await write(path, text, ABSENT, signal);
+      await write(path, { sealed: text.sealed, bytes: await bytesOf(text) }, ABSENT, signal);
     },
-    async replace(path, text, signal) {
+    async replace(path, text, signal, mayReplace = always) {
       const existing = await writer.look(bucket, keyOf(path), signal);
       const condition = existing === undefined ? ABSENT : { etag: existing.etag };
-      if ((await write(path, text, condition, signal)) === "exists") throw busy(keyOf(path));
+      const whole = { sealed: text.sealed, bytes: await bytesOf(text) };
+      if (!(await mayReplace())) return; // T1
+      if ((await write(path, whole, condition, signal)) === "exists") throw busy(keyOf(path));
     },
     close,
   };
   async function write(
     path: string,
-    { sealed, pieces }: SealedText,
+    { sealed, bytes }: { readonly sealed: ManifestSeal; readonly bytes: Uint8Array },
     condition: WriteCondition,
     signal: AbortSignal,
   ) {
-    let text = "";
-    for await (const piece of pieces) text += piece; // T2
-    const bytes = new TextEncoder().encode(text);
     const metadata = { [SEAL_METADATA]: sealed };
     const kind = { contentType: "application/json", metadata, condition };
     const answer = await writer.write({ bucket, key: keyOf(path), bytes, ...kind }, signal);
@@ -137,6 +143,14 @@ export function bucketTarget(
 }
 
 const ABSENT: WriteCondition = { absent: true };
+const always = async () => true;
+
+/** T2 */
+async function bytesOf({ pieces }: SealedText): Promise<Uint8Array> {
+  let text = "";
+  for await (const piece of pieces) text += piece;
+  return new TextEncoder().encode(text);
+}
 
 function busy(key: string): TidegateError {
   return new TidegateError("TG_SINK_UNAVAILABLE", `${key} is being written by another`);

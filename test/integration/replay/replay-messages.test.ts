@@ -2,6 +2,7 @@
 
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
 import {
   ARCHIVE,
   MESSAGE_WAIT,
@@ -56,6 +57,29 @@ test("a row that a newer message wrote keeps its live values", async () => {
   expect(difference).toMatchObject({ added: 0, removed: 0, changed: 1 });
   await replays.promote(entry.run);
   expect(world.amounts()).toEqual(["a=14", "b=3"]);
+});
+
+test("a message that corrects a dead letter of its key is promoted like any other", async () => {
+  const correctable = (factor: number) =>
+    messagesPipeline(factor, {
+      handler({ body }: { body: Order }, { upsert }: { upsert: (...row: unknown[]) => void }) {
+        const { id, amount } = body;
+        if (amount === 0) throw new PermanentError("no amount", { class: "amount" });
+        if (amount < 10 || factor === 2) upsert("orders", { id, amount: amount * factor });
+      },
+    });
+  await using world = await startMessageWorld(join(folder, "corrected"), correctable(2));
+  for (const id of ["a", "removed"]) await world.send({ id, amount: 0 });
+  expect([world.amounts(), world.dev.snapshot().deadLettered]).toEqual([[], 2]);
+  await world.send({ id: "a", amount: 1 }); // Sent later, so its own time is another one.
+  await world.send({ id: "removed", amount: 10 });
+  await world.send({ id: "b", amount: 1 });
+  await using replays = await world.replays(correctable(3));
+  const { entry } = await replays.start(world.request());
+  const [difference] = await replays.diff(entry.run, 10);
+  expect(difference).toMatchObject({ added: 0, removed: 1, changed: 2 });
+  expect(await replays.promote(entry.run)).toMatchObject({ messages: 3 });
+  expect(world.amounts()).toEqual(["a=3", "b=3"]);
 });
 
 test("a refused message is never archived, and a masked one is archived masked", async () => {
