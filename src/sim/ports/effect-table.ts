@@ -38,13 +38,13 @@ export function createEffectTable(history: History): EffectTable {
   const register = new Map<string, ListedEffect>();
 
   function add(actor: string, effect: AppliedEffect, sink: "transactional" | "idempotent") {
-    const { recordKey, eventTime, ...seen } = effect;
-    const { name, fence, object, sequencer } = seen;
+    const { recordKey, eventTime, ...facts } = effect;
+    const { name, fence, object, sequencer } = facts;
     const newestFence = fences.get(name) ?? Number.NEGATIVE_INFINITY;
     const newest = object === null ? undefined : sequencers.get(object);
     const older = newest !== undefined && sequencer !== null && sequencer < newest;
     const accepted = sink === "transactional" || (fence >= newestFence && !older);
-    history.add(actor, { kind: "effect", sink, accepted, ...seen });
+    history.add(actor, { kind: "effect", sink, accepted, ...facts });
     if (!accepted) return;
     fences.set(name, fence);
     if (object === null) return;
