@@ -4,8 +4,9 @@ import { AUDIT_PAGE, AUDIT_SCOPE, AuditWorld, countsOf } from "../../test/suppor
 import { present } from "../core/assert.ts";
 import type { ObjectEvent } from "../core/events/object-event.ts";
 import { objectStateOf } from "../core/events/object-identity.ts";
-import { addMs, days, durationMs, minutes } from "../core/units.ts";
+import { addMs, days, durationMs, minutes, subtractMs } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
+import type { Ledger, ListedRecord } from "../ports/ledger.ts";
 import type { QueueSnapshot } from "./queue-snapshot.ts";
 
 describe.each([true, false])("in a bucket with versions: %s", (versioned) => {
@@ -89,6 +90,29 @@ describe.each([true, false])("in a bucket with versions: %s", (versioned) => {
     world.settle();
     const statuses = await world.statuses({ handlesRemovals: true });
     expect(statuses).toEqual([versioned ? "a committed" : "a gone"]);
+  });
+
+  test("a removal by a consumer whose clock is behind leaves no orphan of a listed object", async () => {
+    const world = new AuditWorld(versioned);
+    world.put("a", "1");
+    await world.commit(present(world.listed("a"), "the listed object"));
+    await world.commit(world.remove("a"));
+    world.settle();
+    const { ledger } = world;
+    const isRemoval = ({ input }: ListedRecord) => input.object?.size === null;
+    const early = (one: ListedRecord): ListedRecord => {
+      const changedAt = subtractMs(one.record.changedAt, minutes(30));
+      return isRemoval(one) ? { ...one, record: { ...one.record, changedAt } } : one;
+    };
+    const skewed: Ledger = {
+      ...ledger,
+      async listRecords(...call) {
+        const page = await ledger.listRecords(...call);
+        return { ...page, records: page.records.map(early) };
+      },
+    };
+    const lines = await world.audit({ handlesRemovals: true, ledger: skewed });
+    expect(countsOf(lines)).toEqual({ gone: 1 });
   });
 
   test("a removal that is still queued makes its object waiting", async () => {

@@ -3,7 +3,8 @@
 //   S2. Bucket, ledger and sink are read again. The lists of the audit were read at different
 //       times, so an object that changed between them may look wrong.
 //   S3. The object's row in the ledger is asked last. It names the state that was applied last,
-//       also if masks hide the key in the records.
+//       also if masks hide the key in the records, and if the clocks of consumers differ: a listed
+//       record has no sequencer, so the judge compares it with events by the time of commits.
 //   S4. What the ledger may have forgotten is unknown, never missing. So is an object whose event
 //       may be in a queue that cannot be read.
 //   S5. A removal has no time of its own, so an object that looks removed is read again after a
@@ -158,11 +159,13 @@ export class SecondLook {
     return line;
   }
 
-  #notRemoved(line: AuditLine, same: JudgedLine | undefined): AuditLine {
+  async #notRemoved(line: AuditLine, same: JudgedLine | undefined): Promise<AuditLine> {
     if (same === undefined) return say(line, "gone", "removed meanwhile");
     if (same.doubt === null) return same.line;
     if (same.doubt.kind !== "not-removed") return say(line, "gone", "removed meanwhile");
-    const { queue } = this.#options;
+    const { queue, bucket, context } = this.#options;
+    const row = await this.#ports.ledger.showObject(context.scope, bucket, line.key); // S3
+    if (row?.applied?.state === REMOVED_STATE) return say(line, "gone", "its removal is applied");
     const isReadable = queue.kind === "exact" || queue.messages === 0;
     if (isReadable && this.#pauses <= PAUSES_MAX) return line;
     return say(line, "unknown", "its removal may be in the queue, which cannot be read"); // S4, S5

@@ -15,6 +15,14 @@ export interface AuditFinding {
   readonly object: string;
   readonly name: string | null;
   readonly status: string;
+  /** Whether the line is about an effect of the sink, not about an object version. */
+  readonly ofSink: boolean;
+}
+
+/** The sink has an effect of the object, and the ledger does not have its record. */
+export interface StrayEffect {
+  readonly object: string;
+  readonly name: string;
 }
 
 /** A lane and the watermark that decided it. */
@@ -169,12 +177,19 @@ type Event =
     }
   /** A backfill listed an object; `of` is the change that put it, if a notification reports it. */
   | { readonly kind: "listed"; readonly name: string; readonly of: string | null }
-  /** An audit ended; `current` is what the bucket had then. */
+  /**
+   * An audit ended; `current` is what the bucket had then. `strays` are those of its start and of
+   * its end.
+   */
   | {
       readonly kind: "audited";
       readonly startedAt: number;
       readonly findings: readonly AuditFinding[];
       readonly current: readonly { readonly object: string; readonly name: string | null }[];
+      readonly strays: {
+        readonly before: readonly StrayEffect[];
+        readonly after: readonly StrayEffect[];
+      };
     }
   /** The circuit breaker of a consumer opened, or closed again. */
   | { readonly kind: "breaker"; readonly open: boolean }

@@ -207,7 +207,10 @@ function createLedger(
   const run: NonNullable<NonNullable<Parameters<WorldParts["createLedger"]>[1]>["writes"]>["run"] =
     (writes, { key, fence }) => {
       for (const write of writes) {
-        table.write(ledgerCaller.actor, effectOfWrite(write, names.ofKey(key), fence));
+        table.write(
+          ledgerCaller.actor,
+          effectOfWrite(write, { name: names.ofKey(key), recordKey: key, fence }),
+        );
       }
     };
   const transactional = topology.sink === "transactional";

@@ -7,7 +7,10 @@ import { type AuditOptions, type AuditPorts, runAudit } from "../../src/audit/ru
 import { days } from "../../src/core/units.ts";
 import type { Ledger, ListedRecord } from "../../src/ports/ledger.ts";
 import { NO_FAULTS } from "../../src/sim/faults/fault-mix.ts";
+import type { Topology } from "../../src/sim/topology.ts";
 import type { WorldParts } from "../../src/sim/world-parts.ts";
+import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
+import { LISTING_FLAWS } from "./listing-bugs.ts";
 
 /** Worlds with audits beside live traffic. */
 export const AUDIT_TOPOLOGY = {
@@ -21,6 +24,15 @@ export const AUDIT_TOPOLOGY = {
   audits: 6,
   lateEvents: 0,
   late: "process",
+  refused: 0,
+} as const;
+
+/** Worlds in which backfills find objects before their notifications, too. */
+export const AUDIT_BACKFILL_TOPOLOGY = {
+  ...AUDIT_TOPOLOGY,
+  groups: 8,
+  backfills: 6,
+  delayed: 0.3,
 } as const;
 
 /** Faults in which messages are lost, so that audits have something to find. */
@@ -28,6 +40,19 @@ export const LOSSY_MIX = {
   ...NO_FAULTS,
   timeline: { ...NO_FAULTS.timeline, "queue-purge": 3, kill: 2, "queue-down": 1 },
 };
+
+/** A world with a mistake that its audits have to report. */
+interface MistakenWorld {
+  readonly parts: Partial<WorldParts>;
+  readonly topology: Partial<Topology>;
+  readonly timeline: Partial<typeof NO_FAULTS.timeline>;
+  /** What a correct audit reports in it. */
+  readonly status: "orphan" | "double";
+  /** An audit that does not see it, which audit-sees-loss must report. */
+  readonly flaw: Partial<WorldParts>;
+  /** The first seed that shows both. */
+  readonly seed: number;
+}
 
 interface AuditFlaw {
   readonly parts: Partial<WorldParts>;
@@ -96,6 +121,7 @@ export const AUDIT_FLAWS: Readonly<Record<string, AuditFlaw>> = {
   "a record that failed counts as committed": {
     parts: flawed({
       ports: ({ ledger }) => ({
+        effects: [], // The sink would contradict, and the object would be missing.
         ledger: withRecords(ledger, (listed) => {
           const { record } = listed;
           if (record.kind === "committed") return listed;
@@ -113,5 +139,61 @@ export const AUDIT_FLAWS: Readonly<Record<string, AuditFlaw>> = {
       line: (line) => (line.status === "in-flight" ? { ...line, status: "missing" } : line),
     }),
     symptom: "audit-no-false-alarm",
+  },
+};
+
+/** A ledger whose purge forgets committed records long before their retention ends. */
+function createForgetfulLedger(...call: Parameters<typeof createMemoryLedger>): Ledger {
+  const ledger = createMemoryLedger(...call);
+  const committed = new Set<string>();
+  const forgotten = new Set<string>();
+  const noted = <R extends { readonly kind: string }>(
+    commits: readonly { readonly key: string }[],
+    results: R[],
+  ): R[] => {
+    for (const [at, { key }] of commits.entries()) {
+      if (results[at]?.kind === "committed") committed.add(key);
+    }
+    return results;
+  };
+  return {
+    ...ledger,
+    commit: async (scope, commits) => noted(commits, await ledger.commit(scope, commits)),
+    commitDirect: async (scope, commits) =>
+      noted(commits, await ledger.commitDirect(scope, commits)),
+    async purge(limit) {
+      for (const key of committed) forgotten.add(key);
+      return await ledger.purge(limit);
+    },
+    async listRecords(...list) {
+      const page = await ledger.listRecords(...list);
+      return { ...page, records: page.records.filter(({ key }) => !forgotten.has(key)) };
+    },
+    show: async (scope, key) => (forgotten.has(key) ? undefined : await ledger.show(scope, key)),
+    async hasRecords(scope, keys) {
+      const has = await ledger.hasRecords(scope, keys);
+      return has.map((one, at) => one && !forgotten.has(keys[at] ?? ""));
+    },
+  };
+}
+
+export const MISTAKEN_WORLDS: Readonly<Record<string, MistakenWorld>> = {
+  "the ledger forgets records whose effects are in the sink": {
+    parts: { createLedger: createForgetfulLedger },
+    topology: AUDIT_TOPOLOGY,
+    timeline: { "ledger-purge": 6 },
+    status: "orphan",
+    flaw: flawed({ ports: () => ({ effects: [] }) }),
+    seed: 1,
+  },
+  "a backfill and an event both apply one version": {
+    parts: LISTING_FLAWS["a listed state is committed without being ordered"]?.parts ?? {},
+    topology: { ...AUDIT_BACKFILL_TOPOLOGY, versioned: true, sink: "transactional" },
+    timeline: {},
+    status: "double",
+    flaw: flawed({
+      line: (line) => (line.status === "double" ? { ...line, status: "committed" } : line),
+    }),
+    seed: 1,
   },
 };

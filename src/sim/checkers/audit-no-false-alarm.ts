@@ -1,7 +1,8 @@
 // Audit without false alarms: whatever an audit reports as missing, orphaned or doubled is.
 //   An object is missing if its message was never sent, purged or expired; an object without a
 //   name was written without a notification. A change whose message arrived is in the queue or in
-//   the ledger.
+//   the ledger. An effect of the sink is an orphan if the ledger did not have its record when the
+//   audit started, or when it ended.
 
 import { AuditTruth } from "./audit-truth.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -17,16 +18,20 @@ export const auditNoFalseAlarm: Checker = {
     for (const event of events) {
       truth.observe(event);
       if (event.kind !== "audited") continue;
-      const { at, startedAt } = event;
-      for (const { object, name, status } of event.findings) {
+      const { at, startedAt, strays } = event;
+      const stray = new Set([...strays.before, ...strays.after].map((one) => one.object));
+      for (const { object, name, status, ofSink } of event.findings) {
         if (status === "missing" && name !== null && truth.arrived(name, startedAt)) {
           add(at, [name], `${object} is reported as missing, but ${name} arrived`);
         }
         if (status === "double" && name !== null && truth.appliedBy(name) < 2) {
           add(at, [name], `${object} is reported as double, but ${name} was not applied twice`);
         }
+        if (status === "orphan" && ofSink && !stray.has(object)) {
+          add(at, [], `an effect of ${object} is reported as an orphan, but its record exists`);
+        }
         const last = truth.lastOf(object);
-        if (status !== "orphan" || last === undefined || last.change === "put") continue;
+        if (ofSink || status !== "orphan" || last === undefined || last.change === "put") continue;
         if (truth.arrived(last.name, startedAt)) {
           add(at, [last.name], `${object} is reported as an orphan, but ${last.name} arrived`);
         }

@@ -1,6 +1,8 @@
 // Auditor: `tidegate audit` as a process of its own, beside live traffic. It meets the faults of
 // every call and may crash at any of them; then it says nothing. Its findings go into the history,
 // where checkers compare them with what happened.
+//   U1. The sink is read as `tidegate audit` reads it: tables by their production lister, the
+//       simulated sinks by the same port. A transactional sink is in the ledger's database.
 
 import type { AuditLine } from "../../audit/audit-line.ts";
 import type { QueueSnapshot } from "../../audit/queue-snapshot.ts";
@@ -8,7 +10,11 @@ import { days, durationMs, type EpochMs, epochMs, minutes } from "../../core/uni
 import { isHeldFailure } from "../../ingest/late/held-note.ts";
 import { readQueuedStates } from "../../ingest/late/queued-states.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import type { AuditFinding } from "../history.ts";
+import type { EffectLister } from "../../ports/effect-lister.ts";
+import type { Ledger } from "../../ports/ledger.ts";
+import { createTableEffects } from "../../sinks/table/index.ts";
+import type { AuditFinding, StrayEffect } from "../history.ts";
+import { createSimEffects } from "../ports/effect-table.ts";
 import { BUCKET, createSimLister } from "../ports/sim-bucket.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
 import { SCOPE, type WorldServices } from "../services.ts";
@@ -75,12 +81,14 @@ export class Auditor {
     const { parts } = this.#options;
     const startedAt = epochMs(scheduler.now);
     const lines: AuditLine[] = [];
+    const ledger = this.#ledger(process);
+    const before = await this.#strays();
     await parts.runAudit(
       {
         clock: process.clock,
-        ledger: this.#ledger(process),
+        ledger,
         lister: createSimLister(ports, process, bucket, endpoints.objects),
-        effects: [],
+        effects: await this.#effects(process, ledger),
         readQueue: () => this.#readQueue(startedAt),
       },
       {
@@ -104,12 +112,44 @@ export class Auditor {
       name: bucket.nameOf(object),
     }));
     const findings = lines.map((line) => this.#findingOf(line));
-    history.add(process.name, { kind: "audited", startedAt, findings, current });
+    const strays = { before, after: await this.#strays() };
+    history.add(process.name, { kind: "audited", startedAt, findings, current, strays });
   }
 
   #findingOf({ key: object, etag, status }: AuditLine): AuditFinding {
     const name = etag === null ? null : this.#services.bucket.nameOf({ etag });
-    return { object, name, status };
+    return { object, name, status, ofSink: etag === null };
+  }
+
+  /** U1 */
+  async #effects(
+    process: SimProcess,
+    { sinkStore }: Pick<Ledger, "sinkStore">,
+  ): Promise<EffectLister[]> {
+    const { ports, table, tables, endpoints } = this.#services;
+    if (tables !== null && sinkStore !== null) {
+      return await createTableEffects(sinkStore, "sqlite", tables.spec.tables);
+    }
+    const isInLedger = this.#options.topology.sink === "transactional";
+    return [createSimEffects(ports, process, table, endpoints[isInLedger ? "ledger" : "sink"])];
+  }
+
+  /** What is stray at this moment, without faults. */
+  async #strays(): Promise<StrayEffect[]> {
+    const { ledger, table, tables, ports } = this.#services;
+    const listers =
+      tables === null
+        ? []
+        : await createTableEffects(tables.memory.store, "sqlite", tables.spec.tables);
+    const request = { bucket: BUCKET, prefix: "", after: null };
+    const pages = await Promise.all(listers.map((lister) => lister.list(request)));
+    const effects = tables === null ? table.effects() : pages.flatMap((page) => page.effects);
+    const strays: StrayEffect[] = [];
+    for (const { key: object, recordKey } of effects) {
+      if ((await ledger.show(SCOPE, recordKey)) !== undefined) continue;
+      strays.push({ object, name: ports.names.ofKey(recordKey) });
+    }
+    return strays;
   }
 
   async #readQueue(now: EpochMs): Promise<QueueSnapshot> {

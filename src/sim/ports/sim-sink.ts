@@ -3,6 +3,8 @@
 // service, fenced as K2 requires.
 
 import type { SinkWrite } from "../../core/sink-write.ts";
+import { epochMs } from "../../core/units.ts";
+import type { RecordKey } from "../../ports/record.ts";
 import type { Effect, EffectOrigin, IdempotentSink, TransactionalSink } from "../../ports/sink.ts";
 import type { SimProcess } from "../hosts/process.ts";
 import type { AppliedEffect, EffectTable } from "./effect-table.ts";
@@ -21,15 +23,18 @@ export function createSimTransactionalSink(): TransactionalSink {
   };
 }
 
-function writeOf(effect: Effect, { object }: EffectOrigin): SinkWrite {
-  const params = [object?.key ?? null, object?.sequencer ?? null];
+function writeOf(effect: Effect, { object, eventTime }: EffectOrigin): SinkWrite {
+  const params = [object?.key ?? null, object?.sequencer ?? null, String(eventTime)];
   return { statement: textOf(effect), params };
 }
 
 /** The effect of a write that the transactional sink planned. */
-export function effectOfWrite(write: SinkWrite, name: string, fence: number): AppliedEffect {
-  const [object = null, sequencer = null] = write.params as (string | null)[];
-  return { name, fence, value: write.statement, object, sequencer };
+export function effectOfWrite(
+  write: SinkWrite,
+  of: { readonly name: string; readonly recordKey: RecordKey; readonly fence: number },
+): AppliedEffect {
+  const [object = null, sequencer = null, time] = write.params as (string | null)[];
+  return { ...of, value: write.statement, object, sequencer, eventTime: epochMs(Number(time)) };
 }
 
 export function createSimIdempotentSink(
@@ -44,10 +49,12 @@ export function createSimIdempotentSink(
     prepare: nothing,
     apply: (effects, origin) =>
       call("apply", async () => {
-        const { key, fence, object } = origin;
+        const { key, fence, object, eventTime } = origin;
         for (const effect of effects) {
           table.apply(process.name, {
             name: ports.names.ofKey(key),
+            recordKey: key,
+            eventTime,
             fence,
             value: textOf(effect),
             object: object?.key ?? null,
