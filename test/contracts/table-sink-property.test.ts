@@ -85,7 +85,10 @@ function histories(options: HistoryOptions = {}) {
 }
 
 test("any interleaving of claims, stages, commits and duplicates through a ledger ends in the same table", async () => {
-  await fc.assert(histories(), { numRuns: RUNS, examples: [DELETED_THEN_WRITTEN, WRITTEN_THEN_DELETED] });
+  await fc.assert(histories(), {
+    numRuns: RUNS,
+    examples: [DELETED_THEN_WRITTEN, WRITTEN_THEN_DELETED],
+  });
 });
 
 /** Changes the text of every statement of a tree. */
