@@ -8,6 +8,7 @@ import {
 } from "../../../test/support/stage-world.ts";
 import { ANY_INPUT, anyInput } from "../../../test/support/stores/any-input.ts";
 import { TidegateError } from "../../core/errors.ts";
+import { noHash } from "../../core/input-hash.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Effect, IdempotentSink, Sink } from "../../ports/sink.ts";
@@ -47,6 +48,7 @@ async function commit(
     badRows: [],
     secrets: ["secret"],
     masked: null,
+    input: noHash("not-read"),
   };
   const prepared = await stage.prepare(record, claim, work, inFlight);
   return prepared.kind === "prepared" ? stage.commit(prepared, claim, inFlight) : prepared;
@@ -177,6 +179,7 @@ test("an idempotent sink applies the effects in prepare, under the fence, before
     badRows: [],
     secrets: [],
     masked: null,
+    input: noHash("not-read"),
   };
   const { record, inFlight } = delivered;
   const prepared = await commitStage(world, sink).prepare(record, claim, work, inFlight);

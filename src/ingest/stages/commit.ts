@@ -22,13 +22,12 @@
 //       claim.ts): a replay finds the rows of a record by it. A direct commit stores its own.
 
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
-import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { sequencerAfter } from "../../core/events/sequencer.ts";
+import { encodeInputHash, type InputHash } from "../../core/input-hash.ts";
 import type { SinkWrite } from "../../core/sink-write.ts";
 import { sqlWrite } from "../../core/sql-statement.ts";
 import { type DurationMs, durationMs, msBetween } from "../../core/units.ts";
-import { EFFECTS_CHARS_MAX } from "../../ledger/batches.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import { fenceOf } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -52,6 +51,7 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
 import { beginAttempt } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
+import { countsOf, summariseCommit } from "./commit-summary.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { digestOfEffects } from "./effects-digest.ts";
@@ -90,6 +90,8 @@ export interface Work {
   readonly secrets: readonly string[];
   /** The message as it may be stored, if `govern` had it masked; else null. */
   readonly masked: MaskedMessage | null;
+  /** Of the object or the message. */
+  readonly input: InputHash;
 }
 
 /** Neither call rejects. */
@@ -178,7 +180,7 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
   const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
   const archive = createArchiving(ports.archive ?? null, inTime);
   return async (record, claim, work, inFlight) => {
-    const { effects, stage, digest, badRows, secrets } = work;
+    const { effects, stage, digest, badRows, secrets, input } = work;
     const isCurrent = claim.confirmed?.isCurrent !== false; // M8
     const origin = originOf(record, claim, pipeline);
     if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
@@ -209,7 +211,7 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
       const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
-      const summary = describe(counts, { tookMs, ...facts }); // M7, M9
+      const summary = summariseCommit(counts, { tookMs, hash: encodeInputHash(input), ...facts }); // M7, M9
       const hash = digest ?? digestOfEffects(effects);
       const write = writeOf(record, claim, { digest: hash, summary, writes });
       return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
@@ -361,38 +363,4 @@ function originOf(
   }
   const addsTo = recordKey({ pipeline: name, generation }, content.event.event_key);
   return { key, eventTime, object: { ...version, addsTo } };
-}
-
-interface CommitFacts {
-  readonly tookMs: number;
-  readonly quarantined?: { readonly set: string; readonly rows: number };
-  /** Where the message is (M9). */
-  readonly archived?: string;
-}
-
-/** A short summary of a record's effects for `tidegate why` (M6). */
-function describe(counts: ReadonlyMap<string, number>, facts: CommitFacts): string {
-  const summarise = (all: ReadonlyMap<string, number>) =>
-    canonicalJson({ effects: Object.fromEntries(all), ...facts });
-  const byTable = summarise(counts);
-  if (byTable.length <= EFFECTS_CHARS_MAX) return byTable;
-  const kinds = new Map<string, number>();
-  for (const [name, count] of counts) {
-    const kind = name.split(" ", 1)[0] ?? name;
-    kinds.set(kind, (kinds.get(kind) ?? 0) + count);
-  }
-  return summarise(kinds);
-}
-
-/** Effects by kind and table. */
-function countsOf(effects: readonly Effect[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const effect of effects) {
-    const name =
-      effect.kind === "custom" || effect.kind === "sql"
-        ? effect.kind
-        : `${effect.kind} ${String(effect.table)}`.toWellFormed();
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return counts;
 }

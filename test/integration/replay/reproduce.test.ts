@@ -3,6 +3,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import {
+  digestOfManifest,
+  type ManifestInput,
+  type RunManifest,
+} from "../../../src/lineage/run-manifest.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { startReplayWorld } from "../../support/replay-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -74,6 +79,23 @@ test("the commands of the guide repair a day, and its manifest can be reproduced
   expect(other.lines.join("\n")).toMatch(
     /^different: 2 of 2 .*\n {2}first: s3:.*\n {2}other digest: code$/,
   );
+  const parsed = JSON.parse(readFileSync(manifest, "utf8")) as RunManifest;
+  const [first, ...rest] = parsed.inputs;
+  expect(first?.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
+  const inputs = [{ ...(first as ManifestInput), hash: `sha256:${"0".repeat(64)}` }, ...rest];
+  const changed = { ...parsed, inputs };
+  const altered = join(folder, "altered.json");
+  writeFileSync(altered, JSON.stringify({ ...changed, digest: digestOfManifest(changed) }));
+  writeFileSync(file, source(1));
+  const renamed = await cli("reproduce", altered);
+  expect([renamed.code, renamed.lines]).toEqual([
+    1,
+    [
+      "identical: 2 records have the same results",
+      "  changed input: 1 input has other bytes than the manifest says",
+      `    first: ${first?.uri} was sha256:${"0".repeat(64)}, is ${first?.hash}`,
+    ],
+  ]);
   const edited = join(folder, "edited.json");
   writeFileSync(edited, readFileSync(manifest, "utf8").replace('"orders"', '"others"'));
   const refused = await cli("reproduce", edited);
