@@ -27,9 +27,9 @@ export interface ManifestInput {
   readonly versionId: string | null;
   readonly etag: string | null;
   readonly size: number | null;
-  /** Of its bytes, `algorithm:hexadecimal`; null if there is none. */
+  /** Of its bytes, `algorithm:hexadecimal`; null without one. */
   readonly hash: string | null;
-  /** Why there is no hash. */
+  /** Why `hash` is null. */
   readonly noHash: NoHashReason | null;
   readonly sequencer: string | null;
   readonly eventId: string | null;

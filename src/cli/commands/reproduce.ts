@@ -1,6 +1,7 @@
 // tidegate reproduce: runs the inputs of a manifest again and compares the results.
 //   E1. The exit code is 0 if records were run again, all have the same input and the same result,
-//       and none was left out, else 1. Versions that a later event replaced, and that are gone, are only counted.
+//       and none was left out, else 1. Versions that a later event replaced, and that are gone, are
+//       only counted.
 
 import { readFileSync } from "node:fs";
 import type { Reproduction } from "../../run/replay/reproduce.ts";

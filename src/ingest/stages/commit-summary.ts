@@ -41,7 +41,7 @@ export function inputHashIn(record: StoredRecord): InputHash {
 }
 
 /** Effects by kind and table. */
-export function countsOf(effects: readonly Effect[]): Map<string, number> {
+export function effectCounts(effects: readonly Effect[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const effect of effects) {
     const name =

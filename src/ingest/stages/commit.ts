@@ -51,7 +51,7 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
 import { beginAttempt } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
-import { countsOf, summariseCommit } from "./commit-summary.ts";
+import { effectCounts, summariseCommit } from "./commit-summary.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { digestOfEffects } from "./effects-digest.ts";
@@ -207,13 +207,14 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
         await inTime(inFlight, apply);
         if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
       }
-      const counts = new Map([...(stage?.counts ?? []), ...countsOf(effects)]);
+      const counts = new Map([...(stage?.counts ?? []), ...effectCounts(effects)]);
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
       const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
-      const summary = summariseCommit(counts, { tookMs, hash: encodeInputHash(input), ...facts }); // M7, M9
-      const hash = digest ?? digestOfEffects(effects);
-      const write = writeOf(record, claim, { digest: hash, summary, writes });
+      const hash = encodeInputHash(input);
+      const summary = summariseCommit(counts, { tookMs, hash, ...facts }); // M7, M9
+      const result = digest ?? digestOfEffects(effects);
+      const write = writeOf(record, claim, { digest: result, summary, writes });
       return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
     } catch (error) {
       return { kind: "failed", error, secrets };

@@ -139,9 +139,8 @@ export function createHandleStage(
         const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
         telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
       };
-      const claimed = { ...decision, fence: claim.fence, attempt: claim.attempt, signal, log };
       const fixed = fixedContext(pipeline, record, claim);
-      const context = { ...fixed, ...claimed, ...effectMethods(buffer, signal) };
+      const context = { ...fixed, ...decision, signal, log, ...effectMethods(buffer, signal) };
       const { objects, hash } = createHashedReads(ports, record, inFlight.delivery.body);
       try {
         let collected: CollectedEffects = NO_EFFECTS;
@@ -158,9 +157,9 @@ export function createHandleStage(
           collected = await buffer.finish();
         });
         const all = { ...collected, effects: attempt.close(collected.effects) };
-        const rest = { badRows: badRows.rows, secrets: [...secretsRead] };
         const shown = governance?.masked(record) ?? null;
-        return { kind: "handled", ...all, ...rest, masked: shown, input: hash(shown !== null) };
+        const rest = { badRows: badRows.rows, secrets: [...secretsRead], masked: shown };
+        return { kind: "handled", ...all, ...rest, input: hash(shown !== null) };
       } catch (error) {
         attempt.close([]);
         void buffer.discard();
@@ -183,12 +182,12 @@ function createBuffer(
   return new EffectBuffer(openStage && (() => openStage(record, claim)), effectLimits);
 }
 
-/** The part of the context that is the same for every attempt at a record. */
-function fixedContext(pipeline: Pipeline, { identity }: WorkRecord, { input }: Claim) {
+/** The part of the context that pipeline and claim decide; only `fence` and `attempt` vary. */
+function fixedContext(pipeline: Pipeline, { identity }: WorkRecord, claim: Claim) {
   const { parameters, models, lookups } = pipeline;
-  const { eventTime } = input;
-  const drawn = recordRandom(pipeline, { identity, eventTime });
-  return { key: identity, ...drawn, parameters, models, lookups };
+  const { fence, attempt, input } = claim;
+  const drawn = recordRandom(pipeline, { identity, eventTime: input.eventTime });
+  return { key: identity, fence, attempt, ...drawn, parameters, models, lookups };
 }
 
 function tooLong({ timeoutMs }: Pipeline): DeadlinePassed {

@@ -126,11 +126,7 @@ export async function reproduceManifest(
     if (status.state !== "ready" && status.state !== "failed") {
       refuseReplay(`it was ${status.state} before all records had run; start it again`);
     }
-    const results = new Map<RecordKey, Result>();
-    for await (const { key, record } of replays.records(run)) {
-      const digest = record.kind === "committed" ? record.digest : null;
-      results.set(key, { digest, ...inputHashIn(record) });
-    }
+    const results = await resultsOf(replays, run);
     const scope = { pipeline: pipeline.name, generation };
     const identities = new Map(
       (await replays.inputs(run)).map(({ key, identity }) => [key, identity] as const),
@@ -163,6 +159,15 @@ export async function reproduceManifest(
   } finally {
     await replays.drop(run); // D2
   }
+}
+
+async function resultsOf(replays: Replays, run: string): Promise<Map<RecordKey, Result>> {
+  const results = new Map<RecordKey, Result>();
+  for await (const { key, record } of replays.records(run)) {
+    const digest = record.kind === "committed" ? record.digest : null;
+    results.set(key, { digest, ...inputHashIn(record) });
+  }
+  return results;
 }
 
 interface Result {

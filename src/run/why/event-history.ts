@@ -42,7 +42,7 @@ export interface EventHistory {
   readonly run: RunRow | null;
   /** Content hash of the committed effects. */
   readonly digest: string | null;
-  /** Of the bytes of the input, or why there is no hash. */
+  /** Of the bytes of the input, or why it has no hash. */
   readonly content: InputHash;
   readonly state: RecordView["record"]["kind"];
   readonly attempts: number;
