@@ -127,8 +127,8 @@ export class AuditWorld {
     const isCurrent = this.#isCurrent(event);
     const confirmed =
       claim.confirm === undefined ? {} : { confirmed: { basis: claim.confirm, isCurrent } };
-    const place = listed && claim.confirm !== undefined && sequencerAfter(claim.confirm);
-    const effects = JSON.stringify({ effects: {}, ...(place && { sequencer: place }) });
+    const position = listed && claim.confirm !== undefined && sequencerAfter(claim.confirm);
+    const effects = JSON.stringify({ effects: {}, ...(position && { sequencer: position }) });
     const held = { key: request.key, fence: claim.fence, digest: "d", effects };
     const answered = blind ? {} : { object: { ...ref, ...listed, ...confirmed } };
     const [result] = await this.ledger.commit(AUDIT_SCOPE, [{ ...held, ...answered }]);

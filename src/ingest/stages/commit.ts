@@ -54,7 +54,7 @@ import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { digestOfEffects } from "./effects-digest.ts";
-import { countsOf, summariseEffects } from "./effects-summary.ts";
+import { effectCounts, summariseEffects } from "./effects-summary.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 /** Nothing was written: the lease was lost before (M2), or the sink or the ledger failed. */
@@ -205,12 +205,12 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
         await inTime(inFlight, apply);
         if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
       }
-      const counts = new Map([...(stage?.counts ?? []), ...countsOf(effects)]);
+      const counts = new Map([...(stage?.counts ?? []), ...effectCounts(effects)]);
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
       const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
-      const place = placeOf(record, claim); // M8
-      const summary = summariseEffects(counts, { tookMs, ...facts, ...place }); // M7, M9
+      const position = placeOf(record, claim); // M8
+      const summary = summariseEffects(counts, { tookMs, ...facts, ...position }); // M7, M9
       const hash = digest ?? digestOfEffects(effects);
       const write = writeOf(record, claim, { digest: hash, summary, writes });
       return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };

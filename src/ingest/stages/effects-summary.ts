@@ -29,7 +29,7 @@ export function summariseEffects(counts: ReadonlyMap<string, number>, facts: Com
 }
 
 /** Effects by kind and table. */
-export function countsOf(effects: readonly Effect[]): Map<string, number> {
+export function effectCounts(effects: readonly Effect[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const effect of effects) {
     const name =
