@@ -227,9 +227,10 @@ export function electTemplates(parts: StatementParts): string[] {
   const { dialect, shape, source, writer } = parts;
   const [owners] = sideTables(shape);
   const { keyColumns: keys, valueColumns: values } = shape;
+  // As in a claim, the last effect of one record on one row counts (S5 of stage.ts).
   const newer =
     writer === "message"
-      ? `WHERE (${aliasedNames(RANK, "excluded")}) > (${aliasedNames(RANK, "o")})`
+      ? `WHERE (${aliasedNames(RANK, "excluded")}) >= (${aliasedNames(RANK, "o")})`
       : "";
   const shown = values.map(({ quoted }) => dialect.toAny(`n.${quoted}`));
   const row = [listColumns(keys, "n"), ...shown, writerOf(parts), stampOf()].join(", ");
@@ -238,7 +239,7 @@ export function electTemplates(parts: StatementParts): string[] {
     moveOwnersTemplate(dialect, shape, `c._tg_writer <> ${writerOf(parts)}`),
     `${othersInsert(shape)} SELECT ${row},
       n._tg_deleted FROM ${source.from} JOIN ${owners} AS c ON ${sameKeys("c", "n", keys)}
-      WHERE c._tg_open ${othersConflict(shape, newer)}`,
+      WHERE c._tg_open ${source.order} ${othersConflict(shape, newer)}`,
     ...settleTemplates(dialect, shape),
   ];
 }

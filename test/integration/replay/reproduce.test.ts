@@ -67,11 +67,12 @@ test("the commands of the guide repair a day, and its manifest can be reproduced
 
   const manifest = join(folder, "manifests", run, "run_manifest.json");
   const same = await cli("reproduce", manifest);
-  expect([same.code, same.lines]).toEqual([0, ["identical: 2 records have the same results"]]);
+  const identical = ["identical: 2 records have the same results"];
+  expect([same.code, same.lines], same.err).toEqual([0, identical]);
   writeFileSync(file, source(3));
   const other = await cli("reproduce", manifest);
   expect(other.code).toBe(1);
-  expect(other.lines.join("\n")).toMatch(
+  expect(other.lines.join("\n"), other.err).toMatch(
     /^different: 2 of 2 .*\n {2}first: s3:.*\n {2}other digest: code$/,
   );
   const edited = join(folder, "edited.json");

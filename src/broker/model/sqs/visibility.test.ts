@@ -90,13 +90,29 @@ test("garbage and handles of another queue are refused one by one", () => {
   expect(faultsOf("other")).toEqual(["ReceiptHandleIsInvalid", "ReceiptHandleIsInvalid"]);
 });
 
-test("an operator shows a hidden message without its handle, and the handle stays valid (V4)", () => {
+test("an operator shows a hidden message, and its handle can delete it but not hide it (V4)", () => {
+  for (const name of ["q", "q.fifo"]) {
+    const { bench, first } = received(name);
+    const [peeked] = bench.ok("peek", { queue: name, afterSeq: 0, limit: 1 }).messages;
+    const seq = peeked?.seq ?? 0;
+    expect(bench.ok("reveal", { queue: name, seq })).toEqual({ revealed: true });
+    expect(bench.counts(name)).toEqual([1, 0, 0]);
+    expect(bench.ok("reveal", { queue: name, seq })).toEqual({ revealed: false });
+    expect(bench.ok("reveal", { queue: name, seq: seq + 1 })).toEqual({ revealed: false });
+    expect(bench.change(name, first, 10_000)?.name).toBe("InvalidParameterValue");
+    expect(bench.change(name, first, 0)).toBe(null);
+    expect(bench.counts(name)).toEqual([1, 0, 0]);
+    const [second] = bench.receive(name);
+    expect(bench.change(name, second as ReceivedCopy, 60_000)).toBe(null);
+    bench.pass(59_999);
+    expect(bench.counts(name)).toEqual([0, 1, 0]);
+  }
+});
+
+test("a message that was revealed is deleted by the handle of its last receive (V4)", () => {
   const { bench, first } = received("q");
   const [peeked] = bench.ok("peek", { queue: "q", afterSeq: 0, limit: 1 }).messages;
-  const seq = peeked?.seq ?? 0;
-  expect(bench.ok("reveal", { queue: "q", seq })).toEqual({ revealed: true });
-  expect(bench.counts("q")).toEqual([1, 0, 0]);
-  expect(bench.ok("reveal", { queue: "q", seq })).toEqual({ revealed: false });
-  expect(bench.ok("reveal", { queue: "q", seq: seq + 1 })).toEqual({ revealed: false });
-  expect(bench.change("q", first, 10_000)).toBe(null);
+  bench.ok("reveal", { queue: "q", seq: peeked?.seq ?? 0 });
+  bench.delete("q", first);
+  expect(bench.counts("q")).toEqual([0, 0, 0]);
 });

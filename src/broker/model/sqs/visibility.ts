@@ -3,12 +3,13 @@
 //       hidden again.
 //   V2. FIFO: only the latest handle is accepted.
 //   V3. No message is hidden for more than twelve hours after its receive.
-//   V4. `reveal` shows a message without its handle: an operator has none. Its present handle stays
-//       valid, as after its visibility timeout.
+//   V4. `reveal` shows a message without its handle: an operator has none. Its present handle can
+//       still delete it, as after its visibility timeout, but not hide it before its next receive:
+//       a consumer that has just failed would undo what the operator asked for.
 
 import { SQS_VISIBILITY_MS_MAX } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
-import { addMs } from "../../../core/units.ts";
+import { addMs, epochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { Fault } from "../fault.ts";
 import type { VisibilityEntry } from "../operations.ts";
@@ -17,6 +18,9 @@ import type { QueueState } from "./queue.ts";
 import { expiredHandle, invalidHandle, invalidValue, missingQueue } from "./queue-faults.ts";
 import { emitReceipt } from "./receipt.ts";
 import { SlotState } from "./schedule/message-slab.ts";
+
+/** The receive time of a message that was revealed since its last receive (V4). */
+const REVEALED = epochMs(1);
 
 const NOT_AVAILABLE = "Message does not exist or is not available for visibility timeout change.";
 const TOO_LONG =
@@ -46,6 +50,7 @@ export function reveal(
   if (revealed) {
     state.slab.dueAt.set(slot, step.now);
     queue.release(slot, step.now);
+    state.slab.receivedAt.set(slot, REVEALED);
     emitReceipt(state, step, slot);
   }
   return succeed({ revealed });
@@ -65,6 +70,10 @@ function changeOne(
   if (slot === 0) return invalidValue(text, "ReceiptHandle", NOT_AVAILABLE).fault;
   if (queue.fifo && slab.receiveCount.get(slot) !== handle.receiveCount) {
     return expiredHandle(text).fault; // V2
+  }
+  if (slab.receivedAt.get(slot) === REVEALED) {
+    // V4. It is visible, so there is nothing to show.
+    return visibilityMs > 0 ? invalidValue(text, "ReceiptHandle", NOT_AVAILABLE).fault : null;
   }
   const dueAt = addMs(step.now, visibilityMs);
   if (dueAt - slab.receivedAt.get(slot) > SQS_VISIBILITY_MS_MAX) {
