@@ -4,7 +4,8 @@
 //   T1. A record is forgotten when this process receives it again. One that another process may
 //       have received is forgotten after a receive that found the queue drained, GRACE_MS after its
 //       delay was over: by then the process that has it reports it.
-//   T2. A process that never polls, such as a function, forgets a record UNPOLLED_MS after its delay.
+//   T2. A process that never polls, such as a function, forgets a record UNPOLLED_MS after its
+//       delay.
 //   T3. Beyond RECORDS_MAX, records share one entry, which has their oldest event time and their
 //       latest delay. Its messages are not counted: too few are known, never too many.
 //   T4. What a process left behind that is gone is one entry under its name, so that taking it over

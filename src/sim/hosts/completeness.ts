@@ -1,8 +1,8 @@
 // Completeness: asks again and again up to which event time the pipeline is complete, as a
 // downstream job would. It sees the broker and the ledger without faults; checkers compare its
 // answers with what was settled.
-//   C1. It asks in two forms: of an embedded cloud and a ledger with lists, and of a queue that only
-//       counts its messages and a ledger without lists, as SQS and DynamoDB may be.
+//   C1. It asks in two forms: of an embedded cloud and a ledger with lists, and of a queue that
+//       only counts its messages and a ledger without lists, as SQS and DynamoDB may be.
 //   C2. How old messages are that wait in a queue that only counts them is an estimate, which a
 //       world with late data defeats. So the second form is asked while no message waits: nothing
 //       but hidden messages, in flight or in retry, is unsettled then.
