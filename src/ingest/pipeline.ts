@@ -150,7 +150,7 @@ async function runRecord(
   const timed = timing instanceof Promise ? await timing : timing;
   stages.watermark.begin(timed, inFlight);
   const outcome = await runTimed(stages, timed, inFlight);
-  stages.watermark.end(timed, outcome);
+  stages.watermark.end(timed, outcome, inFlight);
   return outcome;
 }
 

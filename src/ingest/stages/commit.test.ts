@@ -8,6 +8,7 @@ import {
 } from "../../../test/support/stage-world.ts";
 import { ANY_INPUT, anyInput } from "../../../test/support/stores/any-input.ts";
 import { TidegateError } from "../../core/errors.ts";
+import { compareSequencers } from "../../core/events/sequencer.ts";
 import { noHash } from "../../core/input-hash.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
@@ -150,6 +151,26 @@ test("a direct commit stores where the record came from, with the outcome (M4)",
   expect(view?.input).toEqual(ANY_INPUT);
   const { effects = "{}" } = (view?.record ?? {}) as { effects?: string };
   expect(JSON.parse(effects)).toMatchObject({ effects: { custom: 2 } });
+});
+
+test("the commit of a listed state says which place it has among the events (M8)", async () => {
+  await using world = createStageWorld();
+  const delivered = world.message("a");
+  const listed = { bucket: "b", key: "k", sequencer: null, state: "s", listed: true } as const;
+  const record = { ...delivered.record, object: listed };
+  const basis = "0A"; // What was applied before it.
+  const claim: Claim = { ...(await inLedger(world, delivered)), confirm: basis };
+  const stage = commitStage(world);
+  const input = noHash("not-read");
+  const none = { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
+  const work = { ...none, masked: null, input };
+  const prepared = await stage.prepare(record, claim, work, delivered.inFlight);
+  expect(prepared.kind).toBe("prepared");
+  const summary = prepared.kind === "prepared" ? prepared.write.effects : null;
+  const { sequencer } = JSON.parse(summary ?? "{}") as { sequencer: string };
+  expect([compareSequencers(sequencer, basis), compareSequencers(sequencer, "0B")]).toEqual([
+    1, -1,
+  ]);
 });
 
 test("effects that JSON cannot express do not block the commit (M6)", async () => {

@@ -14,8 +14,9 @@
 //       an idempotent sink has applied the effects by then.
 //   M7. Quarantined rows are stored before the commit, whose summary refers to them: both count or
 //       neither (Q2 of quarantine.ts).
-//   M8. A state from a listing has no sequencer. Sinks get the one that the ledger will store. A
-//       state that the bucket no longer has as its current one is committed without effects.
+//   M8. A state from a listing has no sequencer. Sinks get the one that the ledger will store for
+//       the object, and the summary has it, so that an audit can order commits. A state that the
+//       bucket no longer has as its current one is committed without effects.
 //   M9. A message is archived before the commit, whose summary refers to it, and before an
 //       idempotent sink writes. So a committed record of an archiving pipeline has its message.
 //   M10. Sinks get the event time that the ledger recorded first, as the handler does (C8 of
@@ -51,10 +52,10 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
 import { beginAttempt } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
-import { effectCounts, summariseCommit } from "./commit-summary.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { digestOfEffects } from "./effects-digest.ts";
+import { effectCounts, summariseEffects } from "./effects-summary.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 /** Nothing was written: the lease was lost before (M2), or the sink or the ledger failed. */
@@ -212,7 +213,8 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
       const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
       const hash = encodeInputHash(input);
-      const summary = summariseCommit(counts, { tookMs, hash, ...facts }); // M7, M9
+      const described = { tookMs, hash, ...facts, ...placeOf(record, claim) }; // M7, M8, M9
+      const summary = summariseEffects(counts, described);
       const result = digest ?? digestOfEffects(effects);
       const write = writeOf(record, claim, { digest: result, summary, writes });
       return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
@@ -343,15 +345,20 @@ function isRejection(error: unknown): boolean {
   return error instanceof TidegateError && !NOT_ANSWERED.has(error.code);
 }
 
+/** The place that the ledger gives a listed state with the commit (M8). */
+function placeOf({ object }: WorkRecord, { confirm }: Claim): { readonly sequencer?: string } {
+  const isListed = object?.listed === true && confirm !== undefined;
+  return isListed ? { sequencer: sequencerAfter(confirm) } : {};
+}
+
 function originOf(
-  { key, object: ref, content }: WorkRecord,
-  { confirm, input }: Claim,
+  record: WorkRecord,
+  claim: Claim,
   { onRemoved, name, generation }: Pipeline,
 ): EffectOrigin {
-  const { eventTime } = input; // M10
-  // A listed state has the place that the ledger gives it with the commit (M8).
-  const listed = ref?.listed === true && confirm !== undefined;
-  const object = ref && { ...ref, ...(listed && { sequencer: sequencerAfter(confirm) }) };
+  const { key, object: ref, content } = record;
+  const { eventTime } = claim.input; // M10
+  const object = ref && { ...ref, ...placeOf(record, claim) };
   // Only events that change an object's bytes concern the rows made from it.
   const kind = content.kind === "object" ? content.event.kind : null;
   const removes = kind === "removed" && onRemoved !== "ignore";

@@ -1,5 +1,5 @@
-// Commit summary: the short text that the ledger stores with a commit, for `tidegate why`, lists,
-// manifests and replays.
+// Effects summary: what the ledger stores about the effects of a commit, for `tidegate why`, and the
+// facts that other parts read from it.
 
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import { decodeInputHash, type InputHash, noHash } from "../../core/input-hash.ts";
@@ -9,15 +9,17 @@ import type { Effect } from "../../ports/sink.ts";
 
 export interface CommitFacts {
   readonly tookMs: number;
-  /** The short form of the input's hash. */
+  /** The short form of the input's hash (core/input-hash.ts). */
   readonly hash: string;
   readonly quarantined?: { readonly set: string; readonly rows: number };
   /** Where the message is (M9 of commit.ts). */
   readonly archived?: string;
+  /** The place of a listed state among the events of its object (M8 of commit.ts). */
+  readonly sequencer?: string;
 }
 
-/** A short summary of a record's effects for `tidegate why` (M6 of commit.ts). */
-export function summariseCommit(counts: ReadonlyMap<string, number>, facts: CommitFacts): string {
+/** A short summary of a record's effects. */
+export function summariseEffects(counts: ReadonlyMap<string, number>, facts: CommitFacts): string {
   const summarise = (all: ReadonlyMap<string, number>) =>
     canonicalJson({ effects: Object.fromEntries(all), ...facts });
   const byTable = summarise(counts);
