@@ -3,7 +3,7 @@
 //       heartbeat after the day, both with some time for calls in flight. The ledger has everything
 //       that it says, so kill -9 loses nothing: a later process writes what is missing.
 //   V2. It never delays the pipeline. A manifest that cannot be written is counted, logged and
-//       tried again in the next round. Closing waits for at most CLOSE_MS.
+//       tried again in a later round. Closing waits for at most CLOSE_MS.
 //   V3. Processes that share a ledger may write the same part: they write the same bytes, once.
 //   V4. The first part of a day is written last, so if it exists, the day is complete. Until then
 //       the other parts may be of a writer that died, and older than the run: they are replaced. A
@@ -13,6 +13,8 @@
 //       says so. If the run continues, a second revision replaces it, in a folder of its own.
 //   V6. All runs of the ledger get manifests, the own run and the newest ones first. A round looks
 //       at a bounded number of runs and days; the next one starts where it stopped.
+//   V7. A day that failed waits until the other runs had their turn, so days that keep failing
+//       delay no other. A round tries at most FAILURES_MAX days that fail: the target may be down.
 
 import { type DurationMs, days, type EpochMs, minutes, seconds } from "../../core/units.ts";
 import { messageOf } from "../../ingest/policy/error-text.ts";
@@ -41,8 +43,8 @@ const RUNS_PER_PAGE = 100;
 const PAGES_PER_ROUND = 3;
 /** Days that a round writes. */
 const DAYS_PER_ROUND = 100;
-/** After so many failures, a round ends. */
-const FAILURES_MAX = 3;
+/** After so many failures, a round ends (V7). */
+export const FAILURES_MAX = 3;
 const DAY_MS: DurationMs = days(1);
 
 export interface LiveManifests {
@@ -108,39 +110,60 @@ function createManifestWriter(
   const days = createDayWriter(ports, options, signal);
   /** Where the next round continues; null if it starts from the newest run. */
   let cursor: string | null = null;
+  /** Days that failed, by `run/day`, the longest waiting first (V7). */
+  const waiting = new Map<string, { readonly id: string; readonly day: EpochMs }>();
   const round = { written: 0, failures: 0 };
   const isFull = () => round.written >= DAYS_PER_ROUND || round.failures >= FAILURES_MAX;
 
-  async function writeRun(row: RunRow): Promise<void> {
+  async function writeDay(row: RunRow, day: EpochMs): Promise<void> {
+    const { id } = row;
     try {
-      for (const day of daysOf({ scope, row })) {
-        if (!isFull() && (await days.write(row, day))) round.written += 1;
-      }
+      if (await days.write(row, day)) round.written += 1;
     } catch (error) {
       if (signal.aborted) throw error;
       round.failures += 1;
+      if (id !== runId) waiting.set(`${id}/${day}`, { id, day }); // V6, V7
       reportFailure(telemetry, error); // V2
+    }
+  }
+
+  async function writeRun(row: RunRow): Promise<void> {
+    for (const day of daysOf({ scope, row })) {
+      if (!isFull() && !waiting.has(`${row.id}/${day}`)) await writeDay(row, day); // V7
+    }
+  }
+
+  /** Tries the days again that failed in earlier rounds (V7). */
+  async function writeWaiting(earlier: readonly string[]): Promise<void> {
+    for (const name of earlier) {
+      const failed = waiting.get(name);
+      if (failed === undefined || isFull()) continue;
+      waiting.delete(name);
+      const row = await ledger.findRun(scope, failed.id);
+      if (row !== undefined) await writeDay(row, failed.day);
     }
   }
 
   async function writePage(after: string | null): Promise<string | null> {
     const page = await ledger.listRuns(scope, { after, limit: RUNS_PER_PAGE });
-    for (const row of page.runs) await writeRun(row);
+    for (const row of page.runs) if (row.id !== runId) await writeRun(row);
     return page.next;
   }
 
   /** V6 */
   async function writeRuns(): Promise<void> {
+    const earlier = [...waiting.keys()];
     const own = await ledger.findRun(scope, runId);
     if (own !== undefined) await writeRun(own);
     const second = await writePage(null);
-    if (second === null || isFull()) return;
-    cursor ??= second;
+    if (isFull()) return;
+    cursor = second === null ? null : (cursor ?? second);
     for (let page = 1; page < PAGES_PER_ROUND && cursor !== null; page += 1) {
       const next: string | null = await writePage(cursor);
       if (isFull()) return;
       cursor = next;
     }
+    if (cursor === null) await writeWaiting(earlier); // V7
   }
 
   return {
