@@ -1,5 +1,9 @@
 // Command: name, summary, flags and implementation of a command. Help, parsing, suggestions and
-// docs/reference/cli.md come from this value.
+// docs/reference/cli.md come from this value. A command starts fast because it loads little:
+//   L1. The file of a command imports what its name, flags and help need. Its `run` imports the
+//       rest with `await import(...)`, after the flags are parsed.
+//   L2. The command table (command-table.ts) imports the file of a command in the same way, when
+//       the first word of the command line asks for it. Only the help of all commands loads all.
 
 import type { Output } from "./screen/output.ts";
 
@@ -63,6 +67,17 @@ export interface Command<F extends Flags = Flags> {
 
 export function command<F extends Flags>(definition: Command<F>): Command<F> {
   return definition;
+}
+
+/** The commands that share a first word; `load` imports them (L2). */
+export interface CommandGroup {
+  readonly word: string;
+  readonly load: () => Promise<readonly Command[]>;
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a table of commands holds commands of any flags.
+export function group(word: string, load: () => Promise<readonly Command<any>[]>): CommandGroup {
+  return { word, load };
 }
 
 /** The command line is invalid; the message is one line for the user. */

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { ManualClock } from "../../test/support/manual-clock.ts";
+import { createManualClock, ManualClock } from "../../test/support/manual-clock.ts";
 import { durationMs, epochMs } from "../core/units.ts";
 import type { BatchRunner } from "../ingest/running/batch-runner.ts";
+import { endPause, PAUSE_LOOK_MS, setPause } from "../ingest/running/pause.ts";
 import type { ListedObject } from "../ports/object-lister.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { runBackfill } from "./backfill.ts";
@@ -17,9 +18,24 @@ function objectsOf(count: number): ListedObject[] {
   }));
 }
 
+const SCOPE = { pipeline: "p", generation: 0 };
+const OPTIONS = {
+  scope: SCOPE,
+  request: { bucket: "b", prefix: "", since: null, until: null, versions: false },
+  runId: "r",
+  digests: { codeDigest: "", configDigest: "", environment: "{}" },
+  rate: null,
+  dryRun: false,
+  batchMs: durationMs(1_000),
+};
+
 /** The batches of a backfill: milliseconds since its start, and objects. */
 async function batchesOf(rate: number | null, workMs: number): Promise<[number, number][]> {
-  const clock = new ManualClock(undefined, { sleepAdvances: true });
+  const manual = new ManualClock(undefined, { sleepAdvances: true });
+  const idle = new Promise<void>(() => {});
+  /** Looks for a pause beside a batch take no time. */
+  const sleep: ManualClock["sleep"] = (ms) => (ms === PAUSE_LOOK_MS ? idle : manual.sleep(ms));
+  const clock = { ...manual, sleep };
   const startedAt = clock.now();
   const batches: [number, number][] = [];
   const runner = {
@@ -31,18 +47,9 @@ async function batchesOf(rate: number | null, workMs: number): Promise<[number, 
   } as Pick<BatchRunner, "run"> as BatchRunner;
   const ledger = createMemoryLedger({ clock });
   const lister = { list: async () => ({ objects: objectsOf(10), next: null }) };
-  const request = { bucket: "b", prefix: "", since: null, until: null, versions: false };
   await runBackfill(
     { clock, ledger, lister, runner },
-    {
-      scope: { pipeline: "p", generation: 0 },
-      request,
-      runId: "r",
-      digests: { codeDigest: "", configDigest: "", environment: "{}" },
-      rate,
-      dryRun: false,
-      batchMs: durationMs(1_000),
-    },
+    { ...OPTIONS, rate },
     new AbortController().signal,
   );
   return batches;
@@ -66,4 +73,33 @@ test("a batch that took longer than its second is followed immediately", async (
 
 test("without a rate all objects of a page are in one batch", async () => {
   expect(await batchesOf(null, 10)).toEqual([[0, 10]]);
+});
+
+test("a paused pipeline holds a backfill before its first batch, until the resume (B7)", async () => {
+  const clock = createManualClock(epochMs(1_700_000_000_000));
+  const ledger = createMemoryLedger({ clock });
+  await setPause(ledger, SCOPE, { since: clock.now(), by: "ops", reason: "migration" });
+  const heard: (string | null)[] = [];
+  let looks = 0;
+  const looking = {
+    ...ledger,
+    async findNote(...call: Parameters<typeof ledger.findNote>) {
+      looks += 1;
+      if (looks === 5) await endPause(ledger, SCOPE);
+      return await ledger.findNote(...call);
+    },
+  };
+  const batches: number[] = [];
+  const runner = {
+    async run(deliveries) {
+      batches.push(looks);
+      return deliveries.map((delivery) => ({ delivery, settlement: { kind: "delete" } }));
+    },
+  } as Pick<BatchRunner, "run"> as BatchRunner;
+  const lister = { list: async () => ({ objects: objectsOf(3), next: null }) };
+  const onPause = (pause: { readonly reason: string } | null) => heard.push(pause?.reason ?? null);
+  const { signal } = new AbortController();
+  await runBackfill({ clock, ledger: looking, lister, runner }, { ...OPTIONS, onPause }, signal);
+  expect(batches).toEqual([5]);
+  expect(heard).toEqual(["migration", null]);
 });

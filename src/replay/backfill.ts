@@ -12,6 +12,8 @@
 //   B5. Objects that are written later than the start are not listed: their events arrive.
 //   B6. With versions, those of one object run one after another, the oldest first. A version that
 //       is not done holds the later ones back, as it could not be applied after them.
+//   B7. A pause of the pipeline holds a backfill as it holds a consumer: no handler starts, running
+//       ones finish, and the backfill continues after the resume (pause-gate.ts).
 
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -26,6 +28,8 @@ import {
   seconds,
 } from "../core/units.ts";
 import type { BatchRunner } from "../ingest/running/batch-runner.ts";
+import type { Pause } from "../ingest/running/pause.ts";
+import { createPauseGate, type PauseGate } from "../ingest/running/pause-gate.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, RunRow } from "../ports/ledger.ts";
 import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
@@ -62,6 +66,8 @@ export interface BackfillOptions {
   readonly only?: (object: ListedObject) => boolean;
   /** Skips versions of objects that are deleted now: for pipelines that act on removals. */
   readonly skipDeleted?: boolean;
+  /** Called when a pause makes the backfill wait, and with null when it continues (B7). */
+  readonly onPause?: ((pause: Pause | null) => void) | undefined;
 }
 
 export interface BackfillPorts {
@@ -130,7 +136,8 @@ export async function runBackfill(
   const { clock } = ports;
   const startedAt = clock.now();
   const request = checkedRequest(options.request, startedAt);
-  const previous = options.dryRun ? null : await unfinished(ports, options);
+  const { ledger } = ports;
+  const previous = options.dryRun ? null : await unfinishedRun(ledger, options.scope, request);
   const run = new Backfill(ports, { ...options, request }, previous, startedAt);
   const counting = run.count(signal).catch(() => undefined);
   try {
@@ -140,10 +147,6 @@ export async function runBackfill(
     await counting;
   }
   return { ...run.counts, runId: run.runId, continued: previous !== null };
-}
-
-function unfinished({ ledger }: BackfillPorts, { scope, request }: BackfillOptions) {
-  return unfinishedRun(ledger, scope, request);
 }
 
 /** Rejects a request that can never match. */
@@ -175,6 +178,7 @@ class Backfill {
   readonly #ports: BackfillPorts;
   readonly #options: BackfillOptions;
   readonly #startedAt: EpochMs;
+  readonly #gate: PauseGate;
   readonly #first: EpochMs;
   readonly #ending = new AbortController();
   readonly runId: string;
@@ -193,6 +197,8 @@ class Backfill {
     this.#ports = ports;
     this.#options = options;
     this.#startedAt = startedAt;
+    const { scope, onPause: onChange } = options;
+    this.#gate = createPauseGate(ports, { scope, onChange });
     this.#first = previous?.run.startedAt ?? startedAt;
     this.runId = previous?.run.id ?? options.runId;
     this.#cursor = previous?.cursor ?? null;
@@ -343,7 +349,8 @@ class Backfill {
     const time = { workMs: batchMs, totalMs: durationMs(batchMs + SETTLE_MS) };
     await this.#pace(open.length, signal);
     for (let round = 1; round <= ROUNDS_MAX && open.length > 0; round += 1) {
-      const results = await runner.run(open, time);
+      if (!(await this.#gate.passes(signal))) signal.throwIfAborted(); // B7
+      const results = await this.#gate.run(runner, open, time);
       const returned = results.filter(({ settlement }) => settlement.kind !== "delete");
       this.#add("done", results.length - returned.length);
       if (returned.length < open.length) round = 0;

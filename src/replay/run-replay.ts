@@ -12,6 +12,8 @@
 //       has no commit of it, so the run counts it.
 //   N7. Messages of a FIFO queue run one after another, in the order of the replay.
 //   N8. A message is not archived again: the replayed record refers to the same object.
+//   N9. A replay into the live tables waits while the live pipeline is paused, as a backfill does
+//       (pause-gate.ts). One into a shadow changes nothing that is live, and runs during a pause.
 
 import { assert } from "../core/assert.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -21,6 +23,8 @@ import {
   type BatchRunnerPorts,
   createBatchRunner,
 } from "../ingest/running/batch-runner.ts";
+import type { Pause } from "../ingest/running/pause.ts";
+import { createPauseGate, OPEN_GATE, type PauseGate } from "../ingest/running/pause-gate.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { Ledger, ListedRecord } from "../ports/ledger.ts";
@@ -48,9 +52,13 @@ export interface ReplayOptions {
   readonly run: string;
   readonly owner: string;
   readonly concurrency: number | null;
+  /** Whether it writes to the live tables, so that a pause holds it (N9). Default: false. */
+  readonly intoLive?: boolean;
+  /** Called when a pause makes it wait, and with null when it continues. */
+  readonly onPause?: ((pause: Pause | null) => void) | undefined;
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ReplayProgress) => void;
-  /** Asked after every batch. */
+  /** Asked after every batch, and while a pause lasts. */
   readonly isCancelled: () => Promise<boolean>;
 }
 
@@ -118,20 +126,37 @@ export async function runReplay(
     const settled = new Set<string>();
     let done = 0;
     let cancelled = false;
+    const isOver = async () => {
+      cancelled = await options.isCancelled();
+      return cancelled;
+    };
+    const gate = gateOf(ports, options, isOver);
     for (const batch of batchesOf(open, batchSize(replayed))) {
       if (signal.aborted || cancelled) break;
-      await runBatch(ports, runner, batch, { pipeline, signal, settled });
+      await runBatch(ports, runner, batch, { pipeline, signal, settled, gate });
+      if (cancelled) break;
       done += batch.length;
       const elapsedMs = clock.monotonic() - since;
       const remainingMs = (elapsedMs / done) * (open.length - done);
       const counted = done + inputs.length - open.length;
       options.onProgress({ done: counted, of: inputs.length, elapsedMs, remainingMs });
-      cancelled = await options.isCancelled();
+      await isOver();
     }
     return await outcomeOf(ledger, scope, byKey, { cancelled, total: inputs.length, settled });
   } finally {
     runner.close();
   }
+}
+
+/** N9 */
+function gateOf(
+  ports: ReplayPorts,
+  { pipeline, intoLive = false, onPause }: ReplayOptions,
+  isOver: () => Promise<boolean>,
+): PauseGate {
+  if (!intoLive) return OPEN_GATE;
+  const scope = { pipeline: pipeline.name, generation: pipeline.generation };
+  return createPauseGate(ports, { scope, isOver, onChange: onPause });
 }
 
 /** The pipeline as a replay runs it (N3, N5). */
@@ -205,9 +230,11 @@ async function runBatch(
     pipeline,
     signal,
     settled,
+    gate,
   }: {
     readonly pipeline: Pipeline;
     readonly signal: AbortSignal;
+    readonly gate: PauseGate;
     /** Gets the receipts of the deliveries that are done, without their numbers. */
     readonly settled: Set<string>;
   },
@@ -216,7 +243,8 @@ async function runBatch(
   const time = { workMs, totalMs: durationMs(workMs + SETTLE_MS) };
   let open = await Promise.all(batch.map((input) => firstDelivery(objects, input, signal)));
   while (open.length > 0 && !signal.aborted) {
-    const results = await runner.run(open, time);
+    if (!(await gate.passes(signal))) return;
+    const results = await gate.run(runner, open, time);
     const failed = results.filter(({ settlement }) => settlement.kind !== "delete");
     for (const { delivery, settlement } of results) {
       if (settlement.kind === "delete") settled.add(withoutCount(delivery.receipt));

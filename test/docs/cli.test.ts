@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMMANDS } from "../../src/cli/run-cli.ts";
+import { allCommands } from "../../src/cli/command-table.ts";
 import { rowsOf } from "../support/markdown-table.ts";
+
+const COMMANDS = await allCommands();
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/reference/cli.md"), "utf8");
 

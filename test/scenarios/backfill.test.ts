@@ -3,8 +3,11 @@
 
 import { describe, expect, test } from "vitest";
 import { afterPromiseJobs as drain } from "../../src/platform/system-turn.ts";
+import type { Ledger } from "../../src/ports/ledger.ts";
+import { runBackfill } from "../../src/replay/backfill.ts";
 import { NO_FAULTS } from "../../src/sim/faults/fault-mix.ts";
 import { runSeed } from "../../src/sim/run-seed.ts";
+import type { WorldParts } from "../../src/sim/world-parts.ts";
 import { BACKFILL_TOPOLOGY, isListedCommit, LISTING_FLAWS } from "../planted/listing-bugs.ts";
 
 const SEEDS = Number(process.env.TIDEGATE_BACKFILL_SEEDS ?? 1);
@@ -23,6 +26,26 @@ describe.each(["transactional", "idempotent"] as const)("%s sinks", (sink) => {
     }
     expect(listed).toBeGreaterThan(0); // The worlds have backfills that commit.
   });
+});
+
+/** A backfill that never sees a pause. */
+const unpausable: WorldParts["runBackfill"] = (ports, ...rest) => {
+  const ledger: Ledger = {
+    ...ports.ledger,
+    findNote: async (scope, kind, name) =>
+      kind === "paused" ? undefined : await ports.ledger.findNote(scope, kind, name),
+  };
+  return runBackfill({ ...ports, ledger }, ...rest);
+};
+
+// The operator pauses the pipeline while backfills run.
+test("a pause holds backfills as it holds consumers (seed 18)", async () => {
+  const options = { drain, topology: { ...BACKFILL_TOPOLOGY, backfills: 6 }, hours: HOURS };
+  expect((await runSeed(18, options)).violations).toEqual([]);
+  const flawed = await runSeed(18, { ...options, parts: { runBackfill: unpausable } });
+  expect(new Set(flawed.violations.map(({ checker }) => checker))).toEqual(
+    new Set(["pause-honoured"]),
+  );
 });
 
 describe("a flaw is found", () => {

@@ -89,8 +89,15 @@ export const auditCommand = command({
       withLines(flags.lines, (onLine) => audit(pipeline, settings, { ...call, onLine }));
     let statement = await runOnce();
     if (flags.repair && statement.counts.missing > 0) {
-      const { repair } = await import("../../run/audit/repair.ts");
-      const done = await repair(pipeline, settings, statement, { file, signal: stopping.signal });
+      const [{ repair }, { waitLine }] = await Promise.all([
+        import("../../run/audit/repair.ts"),
+        import("../reports/pipeline-text.ts"),
+      ]);
+      const done = await repair(pipeline, settings, statement, {
+        file,
+        signal: stopping.signal,
+        onPause: (pause) => out.note(waitLine(pipeline.name, pause)),
+      });
       out.note(`Ingested ${done} of ${statement.counts.missing} missing objects; auditing again.`);
       statement = await runOnce(); // A2
     }

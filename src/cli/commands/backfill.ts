@@ -1,5 +1,6 @@
 // tidegate backfill: takes what is in the bucket through a pipeline.
 //   B1. The exit code is 1 if an object was not done; the same command continues.
+//   B2. While the pipeline is paused, it waits and says so.
 
 import { command, EXIT_FAILED, EXIT_OK, toggle, wholeNumber } from "../command.ts";
 import { stopSignal } from "../stop-signals.ts";
@@ -27,10 +28,11 @@ export const backfillCommand = command({
     ...bucketFlags,
   },
   async run({ argument: file = "", flags, out }) {
-    const [{ backfill }, { loadPipeline }, words] = await Promise.all([
+    const [{ backfill }, { loadPipeline }, words, { waitJson, waitLine }] = await Promise.all([
       import("../../run/backfill/open-backfill.ts"),
       import("../../run/open/load-pipeline.ts"),
       import("../reports/backfill-text.ts"),
+      import("../reports/pipeline-text.ts"),
     ]);
     const stopping = new AbortController();
     void stopSignal().then(() => stopping.abort(new Error("stopped")));
@@ -52,6 +54,10 @@ export const backfillCommand = command({
         onProgress: (progress) => {
           if (flags.json) out.line(JSON.stringify({ event: "progress", ...progress }));
           else out.note(words.progressLine(progress));
+        },
+        onPause: (pause) => {
+          if (flags.json) out.line(waitJson(pause));
+          else out.note(waitLine(pipeline.name, pause)); // B2
         },
       });
       if (flags.json) out.line(JSON.stringify({ event: "summary", dryRun, ...result }));

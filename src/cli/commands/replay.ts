@@ -1,6 +1,7 @@
 // tidegate replay: runs past records again, compares the result with the live tables, promotes it.
 //   R1. --dry-run, list, show and diff change nothing.
 //   R2. The exit code is 1 if a replay did not run to its end, or if records failed.
+//   R3. A replay into the live tables waits while the pipeline is paused, and says so.
 
 import { SETTINGS } from "../../run/config.ts";
 import {
@@ -53,11 +54,12 @@ const RUN = { name: "RUN", doc: "The id of a replay (see replay list)." } as con
 
 /** Loaded here to keep other commands fast. */
 async function load() {
-  const [session, words] = await Promise.all([
+  const [session, words, { waitLine }] = await Promise.all([
     import("../reports/replay-session.ts"),
     import("../reports/replay-text.ts"),
+    import("../reports/pipeline-text.ts"),
   ]);
-  return { ...session, words };
+  return { ...session, words: { ...words, waitLine } };
 }
 
 type Loaded = Awaited<ReturnType<typeof load>>;
@@ -113,6 +115,8 @@ export const replay = command({
       skipGone: flags["skip-gone"],
       onProgress: (progress: Parameters<typeof words.progressText>[0]) =>
         screen?.show([words.progressText(progress)]),
+      onPause: (pause: Parameters<typeof words.waitLine>[1]) =>
+        out.note(words.waitLine(session.pipeline.name, pause)), // R3
     };
     try {
       const status =

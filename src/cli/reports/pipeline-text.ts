@@ -57,6 +57,18 @@ export function resumedLine(status: PipelineStatus, ended: Pause | null, now: Ep
   return `${name} is resumed after ${length}; it receives again within ${span(PAUSE_LOOK_MS)}`;
 }
 
+/** What a command prints that a pause makes wait, and when it continues. */
+export function waitLine(pipeline: string, pause: Pause | null): string {
+  if (pause === null) return `${pipeline} is resumed; continuing.`;
+  const resume = `tidegate pipeline resume ${pipeline}`;
+  return `Waiting: ${pipeline} is ${describePause(pause)}. Resume it with: ${resume}`;
+}
+
+export function waitJson(pause: Pause | null): string {
+  if (pause === null) return JSON.stringify({ event: "resumed" });
+  return JSON.stringify({ event: "paused", ...pause, since: formatInstant(pause.since) });
+}
+
 function describePause({ since, by, reason }: Pause): string {
   const who = by === "" ? "" : ` by ${by}`;
   const why = reason === "" ? "" : ` (${reason})`;

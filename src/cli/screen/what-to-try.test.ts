@@ -7,8 +7,10 @@ import { pipeline } from "../../index.ts";
 import { decodeOwn } from "../../ingest/stages/decode-own.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
-import { COMMANDS } from "../run-cli.ts";
+import { allCommands } from "../command-table.ts";
 import { whatToTry } from "./what-to-try.ts";
+
+const COMMANDS = await allCommands();
 
 const started = {
   endpoint: "http://127.0.0.1:4566",

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
-import { COMMANDS } from "../run-cli.ts";
+import { allCommands } from "../command-table.ts";
 import { helpOf, helpOfAll, OTHER, sectionsOf } from "./help.ts";
+
+const COMMANDS = await allCommands();
 
 test("every command is in one section of the help", () => {
   const sections = sectionsOf(COMMANDS);

@@ -9,6 +9,8 @@
 //   N4. Deliveries of a FIFO queue run in order. The first one that is not done ends the batch: it
 //       and all that follow are returned, and those of its group with its delay.
 //   N5. `run` never rejects: each delivery gets its own result.
+//   N6. After `skipWaiting`, no record of the current batch begins. Those that have begun finish;
+//       the others are returned uncounted. The next batch is not affected.
 
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import type { Delivery, Queue } from "../../ports/queue-receiver.ts";
@@ -44,6 +46,8 @@ export interface BatchRunner {
   start(): Promise<void>;
   /** Results come in the order of the deliveries. */
   run(deliveries: readonly Delivery[], time: BatchTime): Promise<readonly BatchResult[]>;
+  /** Ends the current batch early (N6). */
+  skipWaiting(): void;
   /** Counts since the runner was created. */
   counts(): Readonly<Counts>;
   close(): void;
@@ -68,6 +72,8 @@ class TimedBatches implements BatchRunner {
   readonly #stages: Stages;
   /** When the first handler of a delivery began, on the steady clock (N3). */
   readonly #begunAt = new WeakMap<InFlightDelivery, number>();
+  /** Whether no record of the current batch may begin (N6). */
+  #skipping = false;
 
   constructor(ports: BatchRunnerPorts, options: Omit<PartsOptions, "leaseMs">) {
     const guarded = { ...ports, telemetry: guardTelemetry(ports.telemetry) };
@@ -97,12 +103,18 @@ class TimedBatches implements BatchRunner {
     return this.#stages.tally.counts;
   }
 
+  skipWaiting(): void {
+    this.#skipping = true; // Deliveries of a FIFO queue are not in the pool yet.
+    this.#parts.pool.skipWaiting();
+  }
+
   close(): void {
     this.#parts.deadlines.close();
   }
 
   async run(deliveries: readonly Delivery[], time: BatchTime): Promise<readonly BatchResult[]> {
     const { clock } = this.#ports;
+    this.#skipping = false;
     const batch = this.#lease.begin(time);
     batch.hold(deliveries.map(({ receipt }) => receipt));
     const all = deliveries.map((delivery) => this.#track(delivery));
@@ -161,6 +173,7 @@ class TimedBatches implements BatchRunner {
   }
 
   async #run(inFlight: InFlightDelivery): Promise<Settlement> {
+    if (this.#skipping) return RETURNED; // N6
     try {
       return await runDelivery(this.#stages, this.#parts.pool, inFlight);
     } catch (error) {

@@ -3,6 +3,7 @@
 //   P2. It belongs to one scope: another generation of the pipeline is not paused.
 //   P3. A consumer looks at the note before its first receive, and then every PAUSE_LOOK_MS. Once
 //       it has seen the pause, it neither receives nor begins a record; what has begun finishes.
+//       A backfill and a replay into the live tables do the same (pause-gate.ts).
 //   P4. A look that fails changes nothing: the last answer counts until the ledger answers again.
 //   P5. Pausing a paused pipeline keeps the first pause, so that its time and reason stay true.
 

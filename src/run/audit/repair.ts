@@ -16,7 +16,7 @@ export async function repair(
   pipeline: Pipeline,
   settings: RunSettings,
   statement: Statement,
-  call: Pick<BackfillCall, "file" | "signal" | "onLogLine"> = {},
+  call: Pick<BackfillCall, "file" | "signal" | "onLogLine" | "onPause"> = {},
 ): Promise<number> {
   const { subject, exceptions, counts } = statement;
   const missing = exceptions.filter(({ status }) => status === "missing");

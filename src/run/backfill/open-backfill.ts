@@ -7,6 +7,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, days, durationMs, seconds } from "../../core/units.ts";
 import { createBatchRunner } from "../../ingest/running/batch-runner.ts";
 import { INERT_WATERMARK } from "../../ingest/running/inert-watermark.ts";
+import type { Pause } from "../../ingest/running/pause.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { VersionOrder } from "../../ingest/stages/confirm.ts";
 import { CONSUMER_METRICS } from "../../ingest/telemetry/metrics.ts";
@@ -52,6 +53,8 @@ export interface BackfillCall extends Partial<Omit<BackfillRequest, "bucket">> {
   readonly file?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: BackfillProgress) => void;
+  /** Called when a pause of the pipeline makes it wait, and with null when it continues. */
+  readonly onPause?: (pause: Pause | null) => void;
   readonly onLogLine?: (line: string) => void;
   /** Which objects to take in, in addition to the rest of the call. */
   readonly only?: (object: ListedObject) => boolean;
@@ -87,6 +90,7 @@ export async function backfill(
       digests: digestsOf(prepared, call.file),
       rate: call.rate ?? null,
       dryRun,
+      onPause: call.onPause,
       skipDeleted: onRemoved !== "ignore",
       batchMs: durationMs(timeoutMs * 2 + BATCH_GRACE_MS),
       ...(call.only !== undefined && { only: call.only }),

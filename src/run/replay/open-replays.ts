@@ -247,6 +247,8 @@ export class LedgerReplays implements Replays {
           run: entry.run,
           owner: `${hostname()}:${process.pid}:${entry.run.slice(0, 8)}`,
           concurrency,
+          intoLive: shadow === null,
+          onPause: options.onPause,
           signal,
           onProgress: (now) => {
             progress.done = now.done;

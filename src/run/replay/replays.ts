@@ -1,5 +1,6 @@
 // Replays: what can be done with the replays of a pipeline, and what is known about them.
 
+import type { Pause } from "../../ingest/running/pause.ts";
 import type { NondeterministicUse } from "../../platform/handler-uses.ts";
 import type { ListedRecord } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/object-source.ts";
@@ -30,6 +31,8 @@ export interface StartReplay {
   readonly skipGone?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (progress: ReplayProgress) => void;
+  /** Called when a pause makes a replay into the live tables wait; with null when it continues. */
+  readonly onPause?: (pause: Pause | null) => void;
 }
 
 export type ReplayState =

@@ -5,6 +5,7 @@
 //   a frozen process sees nothing, and a slow claim is answered late. The checker excuses a start
 //   for EXCUSED_MS after such a fault of its consumer. Other faults delay no start, and a restart
 //   does not excuse a consumer: it looks before its first receive.
+//   Backfills are held to the same.
 
 import { type Checker, findings } from "./checker.ts";
 
@@ -12,7 +13,7 @@ const NAME = "pause-honoured";
 const GRACE_MS = 10_000;
 /** Longer than any freeze or slow response. */
 const EXCUSED_MS = 620_000;
-const CONSUMER = /consumer-\d+/;
+const CONSUMER = /(?:consumer|backfill)-\d+/;
 const DELAYS = /is delayed$|^frozen\/|findPause#|is frozen for|stalls for|is off by|is now off by/;
 
 export const pauseHonoured: Checker = {

@@ -100,9 +100,9 @@ export class Backfiller {
   }
 
   #ledger(process: SimProcess) {
-    const { ports, ledger, endpoints, ledgerCaller } = this.#services;
+    const { ports, ledger, endpoints, ledgerCaller, pauses: remotePauses } = this.#services;
     const { ledgerTime: time } = this.#options.topology;
-    const options = { service: endpoints.ledger, time, caller: ledgerCaller };
+    const options = { service: endpoints.ledger, time, caller: ledgerCaller, remotePauses };
     return createSimLedger(ports, process, ledger, options);
   }
 

@@ -1,6 +1,7 @@
 // Replays of a pipeline in an embedded cloud of this process, on SQLite.
 
 import { expect, test } from "vitest";
+import { endPause, setPause } from "../../../src/ingest/running/pause.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
 import { outputLocations } from "../../../src/run/lineage/output-locations.ts";
 import { factsOfObject, factsOfOutput } from "../../../src/run/lineage/recorded-run.ts";
@@ -47,6 +48,32 @@ test("a replay fills a shadow, shows the differences, and is promoted as a whole
   expect(await replays.list()).toEqual([]);
   await world.put("in/b.csv", { b1: 5 });
   expect(world.rows()).toEqual(["a1=20", "b1=10"]);
+});
+
+test("a pause holds a replay into the live tables, and not one into a shadow", async () => {
+  await using world = await startReplayWorld(folder, "paused");
+  await world.put("in/a.csv", { a1: 1 });
+  const ledger = await openLedger(world.ledger, systemPorts, {});
+  const scope = { pipeline: "orders", generation: 0 };
+  await setPause(ledger, scope, { since: systemPorts.clock.now(), by: "ops", reason: "" });
+  await using replays = await world.replays(ordersPipeline(1));
+  expect((await replays.start(world.request())).state).toBe("ready");
+
+  const waits = Promise.withResolvers<void>();
+  const heard: (string | null)[] = [];
+  const replaying = replays.start(world.request({ into: "live" }), {
+    onPause(pause) {
+      heard.push(pause?.by ?? null);
+      waits.resolve();
+    },
+  });
+  await waits.promise;
+  expect(world.rows()).toEqual(["a1=2"]);
+  await endPause(ledger, scope);
+  expect(await replaying).toMatchObject({ state: "complete", outcome: { committed: 1 } });
+  expect(heard).toEqual(["ops", null]);
+  expect(world.rows()).toEqual(["a1=1"]);
+  await ledger.close();
 });
 
 test("lineage names a replay as a writer of a table only once it is promoted", async () => {

@@ -1,0 +1,109 @@
+// Command table: all commands by their first word, and where they are loaded from.
+//   T1. A command line loads the commands of its first word only (L2 of command.ts).
+//   T2. The first command whose name fits is run, so "replay list" comes before "replay".
+
+import { type Command, type CommandGroup, group } from "./command.ts";
+
+/** In the order of docs/reference/cli.md, which is compared with this table. */
+export const COMMAND_GROUPS: readonly CommandGroup[] = [
+  group("up", async () => [(await import("./commands/up.ts")).up]),
+  group("init", async () => [(await import("./commands/init.ts")).init]),
+  group("dev", async () => [(await import("./commands/dev.ts")).dev]),
+  group("run", async () => [(await import("./commands/run.ts")).run]),
+  group("task", async () => [(await import("./commands/task.ts")).task]),
+  group("dispatch", async () => [(await import("./commands/dispatch.ts")).dispatch]),
+  group("console", async () => [(await import("./commands/console.ts")).consoleCommand]),
+  group("audit", async () => {
+    const { auditVerify, auditCommand } = await import("./commands/audit.ts");
+    return [auditVerify, auditCommand];
+  }),
+  group("backfill", async () => [(await import("./commands/backfill.ts")).backfillCommand]),
+  group("why", async () => [(await import("./commands/why.ts")).why]),
+  group("runs", async () => {
+    const { runsList, runsManifest } = await import("./commands/lineage.ts");
+    return [runsList, runsManifest];
+  }),
+  group("lineage", async () => [(await import("./commands/lineage.ts")).lineage]),
+  group("records", async () => {
+    const { recordsList, recordsDuplicates } = await import("./commands/records.ts");
+    return [recordsList, recordsDuplicates];
+  }),
+  group("dlq", async () => {
+    const { dlqList, dlqShow, dlqRedrive, dlqDrop } = await import("./commands/dlq.ts");
+    return [dlqList, dlqShow, dlqRedrive, dlqDrop];
+  }),
+  group("quarantine", async () => {
+    const { quarantineList, quarantineRedrive, quarantineDrop } = await import(
+      "./commands/quarantine.ts"
+    );
+    return [quarantineList, quarantineRedrive, quarantineDrop];
+  }),
+  group("late", async () => {
+    const { lateList, lateRelease } = await import("./commands/late.ts");
+    return [lateList, lateRelease];
+  }),
+  group("watermark", async () => [(await import("./commands/watermark.ts")).watermark]),
+  group("pipeline", async () => {
+    const { pipelinePause, pipelineResume, pipelineStatus } = await import(
+      "./commands/pipeline.ts"
+    );
+    return [pipelinePause, pipelineResume, pipelineStatus];
+  }),
+  group("retry", async () => [(await import("./commands/retry.ts")).retry]),
+  group("top", async () => [(await import("./commands/top.ts")).top]),
+  group("replay", async () => {
+    const { replayList, replayShow, replayDiff, replayPromote, replayDrop, replayCancel, replay } =
+      await import("./commands/replay.ts");
+    return [replayList, replayShow, replayDiff, replayPromote, replayDrop, replayCancel, replay];
+  }),
+  group("reproduce", async () => [(await import("./commands/reproduce.ts")).reproduce]),
+  group("jobs", async () => {
+    const { jobsRegister, jobsList, jobsShow, jobsRetry } = await import("./commands/jobs.ts");
+    return [jobsRegister, jobsList, jobsShow, jobsRetry];
+  }),
+  group("relay", async () => [(await import("./commands/relay.ts")).relay]),
+  group("sweep", async () => [(await import("./commands/relay.ts")).sweep]),
+  group("comply", async () => [(await import("./commands/comply.ts")).comply]),
+  group("prove", async () => [(await import("./commands/prove.ts")).prove]),
+  group("contract", async () => {
+    const { contractShow, contractDiff } = await import("./commands/contract.ts");
+    return [contractShow, contractDiff];
+  }),
+  group("doctor", async () => {
+    const { doctorExplain } = await import("./commands/doctor-explain.ts");
+    const { doctor } = await import("./commands/doctor.ts");
+    return [doctorExplain, doctor];
+  }),
+  group("ledger", async () => {
+    const { ledgerInit, ledgerCheck, ledgerShow, ledgerStatsCommand } = await import(
+      "./commands/ledger.ts"
+    );
+    const { ledgerPurge } = await import("./commands/purge.ts");
+    return [ledgerInit, ledgerCheck, ledgerShow, ledgerStatsCommand, ledgerPurge];
+  }),
+  group("outbox", async () => {
+    const { outboxStats } = await import("./commands/relay.ts");
+    const { outboxPurge } = await import("./commands/purge.ts");
+    return [outboxStats, outboxPurge];
+  }),
+  group("compact", async () => [(await import("./commands/compact.ts")).compact]),
+  group("backup", async () => [(await import("./commands/backup.ts")).backup]),
+  group("restore", async () => [(await import("./commands/backup.ts")).restore]),
+  group("infra", async () => {
+    const { infraDiff } = await import("./commands/infra-diff.ts");
+    const { infra } = await import("./commands/infra.ts");
+    return [infraDiff, infra];
+  }),
+  group("sim", async () => [(await import("./commands/sim.ts")).sim]),
+];
+
+/** The commands with this first word; none if it is unmatch. */
+export async function commandsOf(word: string): Promise<readonly Command[]> {
+  const match = COMMAND_GROUPS.find((each) => each.word === word);
+  return match === undefined ? [] : match.load();
+}
+
+export async function allCommands(): Promise<readonly Command[]> {
+  const loaded = await Promise.all(COMMAND_GROUPS.map(({ load }) => load()));
+  return loaded.flat();
+}
