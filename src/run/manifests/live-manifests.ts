@@ -105,79 +105,98 @@ function createManifestWriter(
   options: ManifestsOptions,
   signal: AbortSignal,
 ) {
-  const { ledger, telemetry } = ports;
+  const { ledger } = ports;
   const { scope, runId } = options;
-  const days = createDayWriter(ports, options, signal);
+  const round = createRound(ports, options, signal);
   /** Where the next round continues; null if it starts from the newest run. */
   let cursor: string | null = null;
-  /** Days that failed, by `run/day`, the longest waiting first (V7). */
-  const waiting = new Map<string, { readonly id: string; readonly day: EpochMs }>();
-  const round = { written: 0, failures: 0 };
-  const isFull = () => round.written >= DAYS_PER_ROUND || round.failures >= FAILURES_MAX;
-
-  async function writeDay(row: RunRow, day: EpochMs): Promise<void> {
-    const { id } = row;
-    try {
-      if (await days.write(row, day)) round.written += 1;
-    } catch (error) {
-      if (signal.aborted) throw error;
-      round.failures += 1;
-      if (id !== runId) waiting.set(`${id}/${day}`, { id, day }); // V6, V7
-      reportFailure(telemetry, error); // V2
-    }
-  }
-
-  async function writeRun(row: RunRow): Promise<void> {
-    for (const day of daysOf({ scope, row })) {
-      if (!isFull() && !waiting.has(`${row.id}/${day}`)) await writeDay(row, day); // V7
-    }
-  }
-
-  /** Tries the days again that failed in earlier rounds (V7). */
-  async function writeWaiting(earlier: readonly string[]): Promise<void> {
-    for (const name of earlier) {
-      const failed = waiting.get(name);
-      if (failed === undefined || isFull()) continue;
-      waiting.delete(name);
-      const row = await ledger.findRun(scope, failed.id);
-      if (row !== undefined) await writeDay(row, failed.day);
-    }
-  }
 
   async function writePage(after: string | null): Promise<string | null> {
     const page = await ledger.listRuns(scope, { after, limit: RUNS_PER_PAGE });
-    for (const row of page.runs) if (row.id !== runId) await writeRun(row);
+    for (const row of page.runs) if (row.id !== runId) await round.writeRun(row);
     return page.next;
   }
 
   /** V6 */
   async function writeRuns(): Promise<void> {
-    const earlier = [...waiting.keys()];
     const own = await ledger.findRun(scope, runId);
-    if (own !== undefined) await writeRun(own);
+    if (own !== undefined) await round.writeRun(own);
     const second = await writePage(null);
-    if (isFull()) return;
+    if (round.isFull()) return;
     cursor = second === null ? null : (cursor ?? second);
     for (let page = 1; page < PAGES_PER_ROUND && cursor !== null; page += 1) {
       const next: string | null = await writePage(cursor);
-      if (isFull()) return;
+      if (round.isFull()) return;
       cursor = next;
     }
-    if (cursor === null) await writeWaiting(earlier); // V7
+    if (cursor === null) await round.writeWaiting(); // V7
   }
 
   return {
     /** Whether it looked at all runs; if not, the next round is due soon. */
     async round(): Promise<boolean> {
-      Object.assign(round, { written: 0, failures: 0 });
+      round.begin();
       try {
         await writeRuns();
       } catch (error) {
         if (signal.aborted) return true;
-        round.failures += 1;
-        reportFailure(telemetry, error); // V2
+        round.failed(error);
       }
-      return round.failures > 0 || (cursor === null && !isFull());
+      return round.hasFailed() || (cursor === null && !round.isFull());
+    },
+  };
+}
+
+/** What one round writes, and the days that wait for a later one (V7). */
+function createRound(ports: ManifestsPorts, options: ManifestsOptions, signal: AbortSignal) {
+  const { ledger, telemetry } = ports;
+  const { scope, runId } = options;
+  const days = createDayWriter(ports, options, signal);
+  /** Days that failed, by `run/day`, the longest waiting first. */
+  const waiting = new Map<string, { readonly id: string; readonly day: EpochMs }>();
+  let earlier: readonly string[] = [];
+  let written = 0;
+  let failures = 0;
+  const isFull = () => written >= DAYS_PER_ROUND || failures >= FAILURES_MAX;
+  const failed = (error: unknown) => {
+    failures += 1;
+    reportFailure(telemetry, error); // V2
+  };
+
+  async function writeDay(row: RunRow, day: EpochMs): Promise<void> {
+    const { id } = row;
+    try {
+      if (await days.write(row, day)) written += 1;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (id !== runId) waiting.set(`${id}/${day}`, { id, day }); // V6, V7
+      failed(error);
+    }
+  }
+
+  return {
+    isFull,
+    failed,
+    hasFailed: () => failures > 0,
+    begin() {
+      earlier = [...waiting.keys()];
+      written = 0;
+      failures = 0;
+    },
+    async writeRun(row: RunRow): Promise<void> {
+      for (const day of daysOf({ scope, row })) {
+        if (!isFull() && !waiting.has(`${row.id}/${day}`)) await writeDay(row, day); // V7
+      }
+    },
+    /** Tries the days again that failed in earlier rounds (V7). */
+    async writeWaiting(): Promise<void> {
+      for (const name of earlier) {
+        const day = waiting.get(name);
+        if (day === undefined || isFull()) continue;
+        waiting.delete(name);
+        const row = await ledger.findRun(scope, day.id);
+        if (row !== undefined) await writeDay(row, day.day);
+      }
     },
   };
 }
