@@ -12,7 +12,7 @@
 //   J5. A listed record and an event of the same bytes without versions are double only if nothing
 //       else was applied between them. The clocks of two commits may differ.
 //   J6. The sink must not be behind the ledger, as a sink is that was restored from an older copy.
-//       Only sequencers prove it: an effect of a record without one is not compared.
+//       Only sequencers and places prove it: an effect of a record without one is not compared.
 //   J7. Of the records about the same bytes without versions, the newest MATCHES_MAX are compared:
 //       an object that is written again with the same bytes a million times costs no memory.
 
@@ -25,7 +25,13 @@ import type { ListedRecord } from "../ports/ledger.ts";
 import type { ListedObject } from "../ports/object-lister.ts";
 import type { Failure, LedgerScope, RecordKey } from "../ports/record.ts";
 import type { AuditLine } from "./audit-line.ts";
-import { isAbout, kindOfRecord, type MatchKind } from "./record-match.ts";
+import {
+  compareApplied,
+  isAbout,
+  kindOfRecord,
+  type MatchKind,
+  placeOfRecord,
+} from "./record-match.ts";
 
 /** What an audit needs to know to judge. */
 export interface JudgeContext {
@@ -58,6 +64,7 @@ interface Match {
   readonly key: RecordKey;
   readonly kind: MatchKind;
   readonly status: AuditStatus;
+  /** Its place among the records of the object; null if it has none. */
   readonly sequencer: string | null;
   readonly changedAt: EpochMs;
   readonly listed: ListedRecord;
@@ -118,7 +125,7 @@ export class KeyJudge {
     const kind = kindOfRecord(this.#context.scope, listed, about?.version.lastModified ?? null);
     if (kind === "other" || input.object === null) return;
     const status = this.#statusOf(record);
-    const { sequencer } = input.object;
+    const sequencer = placeOfRecord(listed);
     if (isNamed && status === "committed") this.#name(key, sequencer);
     const match: Match = { key, kind, status, sequencer, changedAt: record.changedAt, listed };
     const entry = kind === "removed" ? undefined : about;
@@ -325,18 +332,12 @@ function addMatch(entry: VersionEntry, match: Match): void {
 
 function newestOf(matches: Match[]): Match[] {
   if (matches.length <= MATCHES_MAX) return matches;
-  return matches
-    .toSorted((one, two) => (isNewer(one, two) ? -1 : isNewer(two, one) ? 1 : 0))
-    .slice(0, MATCHES_MAX);
+  return matches.toSorted((one, two) => compareApplied(two, one)).slice(0, MATCHES_MAX);
 }
 
-/** Whether an applied record is newer: by sequencer, else by the time of its commit. */
+/** Whether an applied record is newer (M3 of record-match.ts). */
 function isNewer(match: Match, than: Match | null): boolean {
-  if (than === null) return true;
-  if (match.sequencer !== null && than.sequencer !== null) {
-    return compareSequencers(match.sequencer, than.sequencer) > 0;
-  }
-  return match.changedAt > than.changedAt;
+  return than === null || compareApplied(match, than) > 0;
 }
 
 function openReason({ listed, status }: Match): string {

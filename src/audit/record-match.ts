@@ -2,9 +2,13 @@
 //   M1. The key of a record is a hash of its event, so it proves what the event was: a creation, a
 //       removal, or something else, such as new tags or a redrive of single rows.
 //   M2. A listed record is proved by the time of the listed object, as it has no sequencer.
+//   M3. Applied records of an object have one order: that of their sequencers. A listed one has the
+//       place that its commit got (Q3 of sequencer.ts). Clocks of commits have no say: those of two
+//       consumers may differ. Only records without a place are ordered by time, before all others.
 
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { eventKey, objectStateOf } from "../core/events/object-identity.ts";
+import { compareSequencers } from "../core/events/sequencer.ts";
 import type { EpochMs } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { ListedRecord } from "../ports/ledger.ts";
@@ -53,6 +57,32 @@ function keyOf(
     event_time: sequencer === null ? formatInstant(at) : "",
   });
   return recordKey(scope, identity);
+}
+
+/** The sequencer of an event, or the place of a listed record if it was committed (M3). */
+export function placeOfRecord({ record, input }: ListedRecord): string | null {
+  const { sequencer = null } = input.object ?? {};
+  if (sequencer !== null || record.kind !== "committed") return sequencer;
+  try {
+    const { sequencer: place } = JSON.parse(record.effects ?? "{}") as { sequencer?: unknown };
+    return typeof place === "string" ? place : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Negative when `left` was applied first (M3). */
+export function compareApplied(left: AppliedAt, right: AppliedAt): number {
+  if (left.sequencer === null || right.sequencer === null) {
+    const places = Number(left.sequencer !== null) - Number(right.sequencer !== null);
+    return places || left.changedAt - right.changedAt;
+  }
+  return compareSequencers(left.sequencer, right.sequencer);
+}
+
+interface AppliedAt {
+  readonly sequencer: string | null;
+  readonly changedAt: EpochMs;
 }
 
 /** The name of the state that a listed object is in, as the object's row has it. */

@@ -43,7 +43,7 @@ async function work(owner: string, where: string, startAt: number): Promise<void
   for await (const line of createInterface(process.stdin)) {
     const [command, first = "", second = ""] = line.split(" ");
     if (command === "observe") observe(first, Number(second));
-    else if (command === "poll") tracker.polled("drained");
+    else if (command === "poll") tracker.polled("drained", "own");
     else if (command === "pass") now += Number(first);
     else {
       await tracker.sync();

@@ -305,6 +305,22 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     checker: "complete-up-to",
   },
   {
+    name: "complete-in-spite-of-hidden-messages",
+    mistake: "A hidden message that no process reports does not hold completeUpTo back on SQS.",
+    file: "src/ingest/late/complete-up-to.ts",
+    find: "if (hidden > accountedFor) {",
+    replace: "if (hidden > accountedFor && looks.length === 0) {",
+    checker: "complete-up-to",
+  },
+  {
+    name: "complete-in-spite-of-retries",
+    mistake: "A record in retry does not hold completeUpTo back on SQS without lists.",
+    file: "src/ingest/late/complete-up-to.ts",
+    find: "if (returned.oldest !== null) {",
+    replace: "if (returned.oldest !== null && looks.length === 0) {",
+    checker: "complete-up-to",
+  },
+  {
     name: "held-copy-removed-before-sent",
     mistake: "A release removes the only copy of a held message before the queue has it.",
     file: "src/ingest/late/release.ts",
@@ -378,7 +394,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: "void buffer.discard();\n        const content =",
     replace:
       "void buffer.discard();\n        if (error instanceof DeadlinePassed) " +
-      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets: [] };\n        const content =',
+      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets: [], ' +
+      'input: { hash: null, noHash: "not-read" } };\n        const content =',
     checker: "effects-once",
   },
   {

@@ -8,6 +8,7 @@ import { formatInstant } from "../../src/core/encoding/rfc3339.ts";
 import { compareUtf8 } from "../../src/core/encoding/utf8-order.ts";
 import { buildObjectEvent, type ObjectEvent } from "../../src/core/events/object-event.ts";
 import { objectStateOf } from "../../src/core/events/object-identity.ts";
+import { sequencerAfter } from "../../src/core/events/sequencer.ts";
 import { addMs, days, durationMs, type EpochMs, epochMs, minutes } from "../../src/core/units.ts";
 import { recordKey } from "../../src/ledger/record-key.ts";
 import type { EffectLister, ListedEffect } from "../../src/ports/effect-lister.ts";
@@ -126,7 +127,9 @@ export class AuditWorld {
     const isCurrent = this.#isCurrent(event);
     const confirmed =
       claim.confirm === undefined ? {} : { confirmed: { basis: claim.confirm, isCurrent } };
-    const held = { key: request.key, fence: claim.fence, digest: "d" };
+    const position = listed && claim.confirm !== undefined && sequencerAfter(claim.confirm);
+    const effects = JSON.stringify({ effects: {}, ...(position && { sequencer: position }) });
+    const held = { key: request.key, fence: claim.fence, digest: "d", effects };
     const answered = blind ? {} : { object: { ...ref, ...listed, ...confirmed } };
     const [result] = await this.ledger.commit(AUDIT_SCOPE, [{ ...held, ...answered }]);
     if (result?.kind !== "committed") return;

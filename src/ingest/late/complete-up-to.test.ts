@@ -8,7 +8,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { buildEnvelope } from "../../core/events/envelope.ts";
 import { addMs, durationMs, type EpochMs, epochMs, minutes, subtractMs } from "../../core/units.ts";
 import type { Ledger, Note, NoteKind } from "../../ports/ledger.ts";
-import { brokerLooks } from "../../run/late/look-at-queues.ts";
+import { boundedLooks, brokerLooks } from "../../run/late/look-at-queues.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import { type QueueLook, readCompleteness } from "./complete-up-to.ts";
 import { releaseHeld } from "./release.ts";
@@ -219,4 +219,86 @@ test("a dead letter behind 100,000 others holds it back (U1)", async () => {
   const ledger = crowded(unlisted(world.ledger), "dossier", other);
   const stored = await completeness(world, { ledger, looks: [] });
   expect(stored).toMatchObject({ at: old, heldBy: { kind: "dead-lettered" } });
+});
+
+/** All that SQS shows of the queues: how many messages are visible, delayed and hidden. */
+function countsOf({ cloud, queue, deadLetters }: ConsumerWorld): Promise<QueueLook[]> {
+  return boundedLooks(cloud.broker, [queue.name, deadLetters.name], -1);
+}
+
+/** A world like `worldAt` on a table without lists, in which records named "old" fail. */
+function failingWorld(baseMs: number) {
+  return worldAt({
+    handler: ({ envelope }) => {
+      if (envelope.dedupe_key === "old") throw new Error("not yet");
+    },
+    pipeline: { ...EXACT, retry: { attempts: 9, baseMs, capMs: baseMs } } as never,
+    ledger: ({ clock }) => unlisted(createMemoryLedger({ clock })),
+  });
+}
+
+test("without lists, a record in retry whose message SQS hides holds it back (U1, U6)", async () => {
+  await using at = await failingWorld(minutes(20));
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(3_000);
+  await world.send("newer");
+  await world.pass(minutes(3));
+  const looks = await countsOf(world);
+  const after = await completeness(world, { looks });
+  expect(after.watermark).toBeGreaterThan(old);
+  expect(after).toMatchObject({ at: old, isExact: false, heldBy: { kind: "in retry" } });
+});
+
+test("such a record holds it back while its process is gone, and until it is settled (U6)", async () => {
+  await using at = await failingWorld(minutes(13));
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(3_000);
+  await drained(at);
+  const successor = world.consumer("successor");
+  await successor.start();
+  await world.send("newer");
+  // The successor takes the report over after ten minutes, and the retry is due after thirteen.
+  for (let minute = 0; minute < 12; minute += 1) {
+    await world.pass(minutes(1));
+    const looks = await countsOf(world);
+    expect(await completeness(world, { looks })).toMatchObject({ at: old });
+  }
+});
+
+test("a retry that another process committed holds nothing back any more (T1)", async () => {
+  let fails = true;
+  await using at = await worldAt({
+    handler: ({ envelope }) => {
+      if (envelope.dedupe_key === "old" && fails) throw new Error("not yet");
+    },
+    pipeline: { ...EXACT, retry: { attempts: 9, baseMs: 60_000, capMs: 60_000 } } as never,
+    ledger: ({ clock }) => unlisted(createMemoryLedger({ clock })),
+  });
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(3_000);
+  fails = false;
+  await drained(at);
+  await world.consumer("successor").start();
+  await world.pass(minutes(13));
+  const looks = await countsOf(world);
+  const after = await completeness(world, { looks });
+  expect(after.at).toBeGreaterThan(old);
+  expect(after.heldBy?.kind).toBe("watermark");
+});
+
+test("a hidden message that no process reports makes it unknown (U3)", async () => {
+  await using at = await worldAt();
+  const { world } = at;
+  await drained(at);
+  await sendOld(world, "stolen", 30);
+  const request = { max: 1, waitMs: durationMs(0), visibilityMs: minutes(60) };
+  await world.queue.receive(request, new AbortController().signal);
+  const looks = await countsOf(world);
+  expect(await completeness(world, { looks })).toMatchObject({
+    at: null,
+    heldBy: { kind: "in flight", eventTime: null, what: "work" },
+  });
 });

@@ -7,9 +7,14 @@
 //   U3. The embedded cloud shows its queued messages, so the result is exact. SQS only counts them:
 //       there the result is an estimate from the counts, from the reports of running processes and
 //       from how long messages waited. Without a running process, it is unknown.
+//       A hidden message that no report accounts for may be of any age: the result is unknown.
 //   U4. A record that an operator dropped, and one that was sent to the late queue, is settled in
 //       this pipeline; messages that are still in the late queue count as queued.
 //   U5. A queued message whose records are all committed does not hold anything back.
+//   U6. A record in retry has a hidden message, or one that waits among newer ones. A store with
+//       lists has its event time, and so has the report of the process that returned it. The
+//       report of a process that is gone counts until another one takes it over, unless the queues
+//       are empty.
 
 import { TidegateError } from "../../core/errors.ts";
 import { type EpochMs, epochMs, msBetween } from "../../core/units.ts";
@@ -155,7 +160,7 @@ async function oldestQueued(
   return null;
 }
 
-/** What the counts and the reports of processes allow to say (U3). */
+/** What the counts and the reports of processes allow to say (U3, U6). */
 async function estimatedHolders(
   { clock, ledger }: CompletenessPorts,
   pipeline: Pipeline,
@@ -165,15 +170,38 @@ async function estimatedHolders(
   const now = clock.now();
   const reports = await readReports(ledger, scope);
   const running = reports.filter(({ savedAt }) => msBetween(savedAt, now) < POLL_FRESH_MS);
-  const holders: Holder[] = running.flatMap(({ owner, oldestInFlight: eventTime }) =>
-    eventTime === null ? [] : [{ kind: "in flight", eventTime, what: owner }],
-  );
+  const deliveries = sumOf(running.map((report) => report.deliveries));
+  const estimated = estimate(running, pipeline, now);
+  const holders: Holder[] = [];
+  let hidden = 0;
+  let messages = 0;
   for (const { name, counts } of looks) {
-    const { visible, delayed } = await counts();
-    if (visible + delayed === 0) continue;
-    holders.push({ kind: "queued", eventTime: estimate(running, pipeline, now), what: name });
+    const count = await counts();
+    const waiting = count.visible + count.delayed;
+    hidden += count.hidden;
+    messages += waiting + count.hidden;
+    // Messages that a process received and has not begun have no event time yet, either.
+    if (waiting + Math.min(count.hidden, deliveries) === 0) continue;
+    holders.push({ kind: "queued", eventTime: estimated, what: name });
+  }
+  const believed = messages === 0 ? running : reports; // U6
+  for (const { owner: what, oldestInFlight, returned } of believed) {
+    if (oldestInFlight !== null) {
+      holders.push({ kind: "in flight", eventTime: oldestInFlight, what });
+    }
+    if (returned.oldest !== null) {
+      holders.push({ kind: "in retry", eventTime: returned.oldest, what });
+    }
+  }
+  const accountedFor = deliveries + sumOf(reports.map(({ returned }) => returned.messages));
+  if (hidden > accountedFor) {
+    holders.push({ kind: "in flight", eventTime: null, what: looks[0]?.name ?? "" }); // U3
   }
   return holders;
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 /** A message that waits was sent no earlier than those that were received lately. */
@@ -231,7 +259,10 @@ async function holderOf(
   return dossier === undefined ? null : { kind: "dead-lettered", eventTime, what }; // U4
 }
 
-/** Without an index: the notes of dead-lettered and held records. Others are still in a queue. */
+/**
+ * Without an index: the notes of dead-lettered and held records. Others are still in a queue, which
+ * shows them, or in the reports of processes (U6).
+ */
 async function notedHolder(ledger: Ledger, scope: LedgerScope): Promise<Holder | null> {
   let oldest: Holder | null = null;
   const consider = async (key: RecordKey, fallback: EpochMs | null) => {

@@ -165,8 +165,8 @@ class QueueConsumer implements Consumer {
       },
       onReceived: (deliveries) => this.#flow.received(deliveries.map(({ sentAt }) => sentAt)),
       onPolled: (how) => {
-        // Only the pipeline's own queue shows whether its partitions are idle.
-        if (ports.lateQueue?.name !== ports.queue.name) this.#parts.stages.watermark.polled(how);
+        const isLate = ports.lateQueue?.name === ports.queue.name;
+        this.#parts.stages.watermark.polled(how, isLate ? "late" : "own");
       },
       take: (delivery, since, { context }) => this.#take(delivery, since, context),
     });
@@ -306,7 +306,7 @@ class QueueConsumer implements Consumer {
     await this.#within(RETURN_MS, this.#empty());
     await this.#settler.flush();
     await duplicates.flush();
-    await stages.watermark.sync();
+    await this.#sync();
     this.#closing.abort();
     deadlines.close();
     stages.times.close();
@@ -340,9 +340,15 @@ class QueueConsumer implements Consumer {
   async #syncWatermark(): Promise<void> {
     const { clock } = this.#ports;
     while (!this.#closing.signal.aborted) {
-      await this.#parts.stages.watermark.sync();
+      await this.#sync();
       await clock.sleep(SYNC_MS, this.#closing.signal).catch(() => undefined);
     }
+  }
+
+  #sync(): Promise<void> {
+    const { watermark } = this.#parts.stages;
+    watermark.holds(this.#inFlight.size + this.#settler.pending);
+    return watermark.sync();
   }
 
   async #reportHalted(): Promise<void> {

@@ -13,6 +13,7 @@ export const INERT_WATERMARK: WatermarkTracker = {
   decided: nothing,
   end: nothing,
   polled: nothing,
+  holds: nothing,
   value: () => null,
   sync: async () => undefined,
 };

@@ -14,6 +14,7 @@ import {
   type PartitionReport,
   startWatermark,
 } from "../policy/watermark.ts";
+import type { ReturnedReport } from "./returned-records.ts";
 
 /** A report with what `completeUpTo` needs of a process. */
 export interface ProcessReport extends PartitionReport {
@@ -23,9 +24,12 @@ export interface ProcessReport extends PartitionReport {
   readonly oldestInFlight: EpochMs | null;
   /** The longest that a message received lately had waited in the queue. */
   readonly queueLagMs: number;
+  /** Messages that are hidden because this process received them and has not settled them. */
+  readonly deliveries: number;
+  readonly returned: ReturnedReport;
 }
 
-const VERSION = 1;
+const VERSION = 2;
 const REPORTS_PER_PAGE = 50;
 
 type Row = readonly [name: string, latest: number, activeUntil: number];
@@ -36,17 +40,29 @@ interface ReportBody {
   readonly drainedSince: number | null;
   readonly oldest: number | null;
   readonly lagMs: number;
+  readonly deliveries: number;
+  readonly returned: readonly [messages: number, oldest: number | null, until: number | null];
   readonly partitions: readonly Row[];
 }
 
 /** The note of a report (R1). */
 export function reportNote(report: ProcessReport): NoteInput {
   const { owner: name, savedAt: at, polledAt, drainedSince, partitions } = report;
-  const { oldestInFlight: oldest, queueLagMs: lagMs } = report;
+  const { oldestInFlight: oldest, queueLagMs: lagMs, deliveries } = report;
+  const { messages, oldest: oldestReturned, until } = report.returned;
   const rows = [...partitions].map(
     ([partition, { latest, activeUntil }]): Row => [partition, latest, activeUntil],
   );
-  const body: ReportBody = { v: VERSION, polledAt, drainedSince, oldest, lagMs, partitions: rows };
+  const body: ReportBody = {
+    v: VERSION,
+    polledAt,
+    drainedSince,
+    oldest,
+    lagMs,
+    deliveries,
+    returned: [messages, oldestReturned, until],
+    partitions: rows,
+  };
   return { kind: "partitions", name, at, count: 1, body: JSON.stringify(body) };
 }
 
@@ -78,8 +94,10 @@ export async function watermarkHolder(
 
 function reportIn({ name: owner, at: savedAt, body }: Note): ProcessReport | null {
   try {
-    const { v, polledAt, drainedSince, oldest, lagMs, partitions } = JSON.parse(body) as ReportBody;
+    const { v, polledAt, drainedSince, oldest, ...rest } = JSON.parse(body) as ReportBody;
     if (v !== VERSION) return null; // R2
+    const { lagMs, deliveries, partitions } = rest;
+    const [messages, oldestReturned, until] = rest.returned;
     const entries = partitions.map(([name, latest, activeUntil]): [string, Partition] => [
       name,
       { latest: epochMs(latest), activeUntil: epochMs(activeUntil) },
@@ -87,13 +105,19 @@ function reportIn({ name: owner, at: savedAt, body }: Note): ProcessReport | nul
     return {
       owner,
       savedAt,
-      polledAt: polledAt === null ? null : epochMs(polledAt),
-      drainedSince: drainedSince === null ? null : epochMs(drainedSince),
-      oldestInFlight: oldest === null ? null : epochMs(oldest),
+      polledAt: instantOf(polledAt),
+      drainedSince: instantOf(drainedSince),
+      oldestInFlight: instantOf(oldest),
       queueLagMs: lagMs,
+      deliveries,
+      returned: { messages, oldest: instantOf(oldestReturned), until: instantOf(until) },
       partitions: new Map(entries),
     };
   } catch {
     return null; // R2
   }
+}
+
+function instantOf(at: number | null): EpochMs | null {
+  return at === null ? null : epochMs(at);
 }

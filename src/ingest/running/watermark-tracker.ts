@@ -9,7 +9,9 @@
 //       frozen writes its report again.
 //   W4. A sync without news writes nothing. While a partition is active, a report is at most
 //       HEARTBEAT_MS old, so that others know whether the queue is drained (M3 of watermark.ts).
-//   W5. A ledger that is down delays the watermark; it never fails a record here.
+//   W5. A report has the messages that this process holds and the records that it returned for a
+//       retry, so that `completeUpTo` knows what hides in SQS. A takeover inherits the latter.
+//   W6. A ledger that is down delays the watermark; it never fails a record here.
 
 import {
   addMs,
@@ -46,6 +48,7 @@ import type { RecordOutcome } from "../stages/outcome.ts";
 import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import type { InFlightDelivery } from "./in-flight-delivery.ts";
 import { type ProcessReport, readReports, reportNote } from "./partition-report.ts";
+import { earliest, ReturnedRecords } from "./returned-records.ts";
 import { createHolderGauge } from "./watermark-gauges.ts";
 
 /** How often news is stored. */
@@ -67,9 +70,14 @@ export interface WatermarkTracker {
   /** An attempt uses that decision; the first attempt counts late records. */
   decided({ lane }: LaneDecision, attempt: number): void;
   /** The record is no longer in flight. */
-  end(timed: TimedRecord, outcome: RecordOutcome): void;
-  /** A receive ended: "full" if it returned as many messages as it asked for. */
-  polled(how: "drained" | "full" | "failed"): void;
+  end(timed: TimedRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void;
+  /**
+   * A receive ended: "full" if it returned as many messages as it asked for. Only the pipeline's
+   * own queue shows whether its partitions are idle, not its late queue.
+   */
+  polled(how: "drained" | "full" | "failed", queue: "own" | "late"): void;
+  /** This process holds that many messages, begun or not (W5). */
+  holds(deliveries: number): void;
   /** The stored watermark. */
   value(): EpochMs | null;
   /** Stores what is new, and reads what others stored (W2, W4). */
@@ -107,8 +115,13 @@ class SharedWatermark implements WatermarkTracker {
   /** Partitions in retry, and until when. */
   readonly #activeUntil = new Map<string, EpochMs>();
   readonly #inFlight = new Set<TimedRecord["record"]>();
+  readonly #returned = new ReturnedRecords();
+  #deliveries = 0;
   #queueLagMs = 0;
   #polledAt: EpochMs | null = null;
+  /** When a receive last found its queue drained. */
+  #drainedAt: EpochMs | null = null;
+  #polls = false;
   #news = false;
   #savedAt: EpochMs | null = null;
   #syncing: Promise<void> | null = null;
@@ -133,6 +146,7 @@ class SharedWatermark implements WatermarkTracker {
 
   begin(timed: TimedRecord, { delivery, receivedAt }: InFlightDelivery): void {
     this.#inFlight.add(timed.record);
+    this.#returned.begun(timed.record.key);
     const waitedMs = msBetween(delivery.sentAt, receivedAt);
     if (delivery.receiveCount === 1) this.#queueLagMs = Math.max(this.#queueLagMs, waitedMs);
   }
@@ -159,13 +173,15 @@ class SharedWatermark implements WatermarkTracker {
     this.#ports.telemetry.count(METRICS.late.name, 1, labels);
   }
 
-  end({ record }: TimedRecord, outcome: RecordOutcome): void {
-    const { partition } = record;
+  end({ record }: TimedRecord, outcome: RecordOutcome, { delivery }: InFlightDelivery): void {
+    const { partition, eventTime } = record;
+    const { messageId } = delivery;
     this.#inFlight.delete(record);
     if (outcome.kind === "done") return;
     const { visibilityMs } = this.#options.pipeline;
     const awayMs = outcome.kind === "later" ? outcome.delayMs : visibilityMs;
     const until = addMs(this.#ports.clock.now(), awayMs);
+    this.#returned.add(record.key, { messageId, eventTime, until }); // W5
     const isFull = this.#activeUntil.size >= PARTITIONS_MAX && !this.#activeUntil.has(partition);
     const name = isFull ? OTHER_PARTITIONS : partition; // M7 of watermark.ts
     const previous = this.#activeUntil.get(name);
@@ -173,12 +189,19 @@ class SharedWatermark implements WatermarkTracker {
     this.#news = true;
   }
 
-  polled(how: "drained" | "full" | "failed"): void {
+  polled(how: "drained" | "full" | "failed", queue: "own" | "late"): void {
     const now = this.#ports.clock.now();
+    this.#polls = true;
+    if (how === "drained") this.#drainedAt = now;
+    if (queue === "late") return;
     const before = this.#own.drainedSince;
     this.#own = polled(this.#own, { now, drained: how === "drained" });
     if (how !== "failed") this.#polledAt = now;
     if ((before === null) !== (this.#own.drainedSince === null)) this.#news = true;
+  }
+
+  holds(deliveries: number): void {
+    this.#deliveries = deliveries;
   }
 
   value(): EpochMs | null {
@@ -194,13 +217,14 @@ class SharedWatermark implements WatermarkTracker {
 
   async #syncOnce(): Promise<void> {
     const now = this.#ports.clock.now();
+    if (this.#returned.forget(this.#drainedAt, now, this.#polls)) this.#news = true;
     const isDue = this.#savedAt === null || msBetween(this.#savedAt, now) >= HEARTBEAT_MS;
     if (!this.#news && !(isDue && hasActive(this.#own, now))) return; // W4
     this.#apply(now);
     try {
       await this.#store(now);
     } catch {
-      this.#news = true; // The next sync will do (W5).
+      this.#news = true; // The next sync will do (W6).
     }
   }
 
@@ -226,6 +250,7 @@ class SharedWatermark implements WatermarkTracker {
     const others = all.filter((report) => report.owner !== owner);
     const gone = others.filter(({ savedAt }) => msBetween(savedAt, now) >= DEAD_MS);
     this.#own = takeOver(this.#own, gone); // W3
+    this.#inherit(gone); // W5
     const own = this.#report(now);
     const joined = joinReports(this.#withStored(stored?.at ?? null), [own, ...others], now);
     const next = advance(joined, now);
@@ -242,6 +267,18 @@ class SharedWatermark implements WatermarkTracker {
       await ledger.removeNotes(scope, "partitions", names); // W3
     }
     this.#show(heldBy(next, now));
+  }
+
+  /** What processes that are gone had in flight or in retry (W5). */
+  #inherit(gone: readonly ProcessReport[]): void {
+    const { visibilityMs } = this.#options.pipeline;
+    for (const { owner, savedAt, oldestInFlight, returned } of gone) {
+      const oldest = earliest(oldestInFlight, returned.oldest);
+      if (oldest === null) continue;
+      const redeliveredAt = addMs(savedAt, visibilityMs);
+      const until = epochMs(Math.max(redeliveredAt, returned.until ?? 0));
+      this.#returned.inherit(owner, { messages: returned.messages, oldest, until });
+    }
   }
 
   /** The own state with the higher of the two watermarks. */
@@ -261,8 +298,17 @@ class SharedWatermark implements WatermarkTracker {
     const savedAt = this.#savedAt === null ? now : epochMs(Math.max(now, this.#savedAt));
     const { owner } = this.#options;
     const queueLagMs = Math.max(0, this.#queueLagMs);
-    const polledAt = this.#polledAt;
-    return { owner, savedAt, partitions, drainedSince, polledAt, oldestInFlight, queueLagMs };
+    return {
+      owner,
+      savedAt,
+      partitions,
+      drainedSince,
+      polledAt: this.#polledAt,
+      oldestInFlight,
+      queueLagMs,
+      deliveries: this.#deliveries,
+      returned: this.#returned.report(),
+    };
   }
 
   #show(holder: string | null): void {

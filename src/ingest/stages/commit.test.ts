@@ -8,6 +8,8 @@ import {
 } from "../../../test/support/stage-world.ts";
 import { ANY_INPUT, anyInput } from "../../../test/support/stores/any-input.ts";
 import { TidegateError } from "../../core/errors.ts";
+import { compareSequencers } from "../../core/events/sequencer.ts";
+import { noHash } from "../../core/input-hash.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Effect, IdempotentSink, Sink } from "../../ports/sink.ts";
@@ -47,6 +49,7 @@ async function commit(
     badRows: [],
     secrets: ["secret"],
     masked: null,
+    input: noHash("not-read"),
   };
   const prepared = await stage.prepare(record, claim, work, inFlight);
   return prepared.kind === "prepared" ? stage.commit(prepared, claim, inFlight) : prepared;
@@ -150,6 +153,26 @@ test("a direct commit stores where the record came from, with the outcome (M4)",
   expect(JSON.parse(effects)).toMatchObject({ effects: { custom: 2 } });
 });
 
+test("the commit of a listed state says which place it has among the events (M8)", async () => {
+  await using world = createStageWorld();
+  const delivered = world.message("a");
+  const listed = { bucket: "b", key: "k", sequencer: null, state: "s", listed: true } as const;
+  const record = { ...delivered.record, object: listed };
+  const basis = "0A"; // What was applied before it.
+  const claim: Claim = { ...(await inLedger(world, delivered)), confirm: basis };
+  const stage = commitStage(world);
+  const input = noHash("not-read");
+  const none = { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
+  const work = { ...none, masked: null, input };
+  const prepared = await stage.prepare(record, claim, work, delivered.inFlight);
+  expect(prepared.kind).toBe("prepared");
+  const summary = prepared.kind === "prepared" ? prepared.write.effects : null;
+  const { sequencer } = JSON.parse(summary ?? "{}") as { sequencer: string };
+  expect([compareSequencers(sequencer, basis), compareSequencers(sequencer, "0B")]).toEqual([
+    1, -1,
+  ]);
+});
+
 test("effects that JSON cannot express do not block the commit (M6)", async () => {
   await using world = createStageWorld();
   const effects = [custom(10n)];
@@ -177,6 +200,7 @@ test("an idempotent sink applies the effects in prepare, under the fence, before
     badRows: [],
     secrets: [],
     masked: null,
+    input: noHash("not-read"),
   };
   const { record, inFlight } = delivered;
   const prepared = await commitStage(world, sink).prepare(record, claim, work, inFlight);

@@ -14,21 +14,21 @@
 //       an idempotent sink has applied the effects by then.
 //   M7. Quarantined rows are stored before the commit, whose summary refers to them: both count or
 //       neither (Q2 of quarantine.ts).
-//   M8. A state from a listing has no sequencer. Sinks get the one that the ledger will store. A
-//       state that the bucket no longer has as its current one is committed without effects.
+//   M8. A state from a listing has no sequencer. Sinks get the one that the ledger will store for
+//       the object, and the summary has it, so that an audit can order commits. A state that the
+//       bucket no longer has as its current one is committed without effects.
 //   M9. A message is archived before the commit, whose summary refers to it, and before an
 //       idempotent sink writes. So a committed record of an archiving pipeline has its message.
 //   M10. Sinks get the event time that the ledger recorded first, as the handler does (C8 of
 //       claim.ts): a replay finds the rows of a record by it. A direct commit stores its own.
 
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
-import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { sequencerAfter } from "../../core/events/sequencer.ts";
+import { encodeInputHash, type InputHash } from "../../core/input-hash.ts";
 import type { SinkWrite } from "../../core/sink-write.ts";
 import { sqlWrite } from "../../core/sql-statement.ts";
 import { type DurationMs, durationMs, msBetween } from "../../core/units.ts";
-import { EFFECTS_CHARS_MAX } from "../../ledger/batches.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import { fenceOf } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -55,6 +55,7 @@ import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
 import { digestOfEffects } from "./effects-digest.ts";
+import { effectCounts, summariseEffects } from "./effects-summary.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 /** Nothing was written: the lease was lost before (M2), or the sink or the ledger failed. */
@@ -90,6 +91,8 @@ export interface Work {
   readonly secrets: readonly string[];
   /** The message as it may be stored, if `govern` had it masked; else null. */
   readonly masked: MaskedMessage | null;
+  /** Of the object or the message. */
+  readonly input: InputHash;
 }
 
 /** Neither call rejects. */
@@ -178,7 +181,7 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
   const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
   const archive = createArchiving(ports.archive ?? null, inTime);
   return async (record, claim, work, inFlight) => {
-    const { effects, stage, digest, badRows, secrets } = work;
+    const { effects, stage, digest, badRows, secrets, input } = work;
     const isCurrent = claim.confirmed?.isCurrent !== false; // M8
     const origin = originOf(record, claim, pipeline);
     if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
@@ -205,13 +208,15 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
         await inTime(inFlight, apply);
         if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
       }
-      const counts = new Map([...(stage?.counts ?? []), ...countsOf(effects)]);
+      const counts = new Map([...(stage?.counts ?? []), ...effectCounts(effects)]);
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
       const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
-      const summary = describe(counts, { tookMs, ...facts }); // M7, M9
-      const hash = digest ?? digestOfEffects(effects);
-      const write = writeOf(record, claim, { digest: hash, summary, writes });
+      const hash = encodeInputHash(input);
+      const described = { tookMs, hash, ...facts, ...placeOf(record, claim) }; // M7, M8, M9
+      const summary = summariseEffects(counts, described);
+      const result = digest ?? digestOfEffects(effects);
+      const write = writeOf(record, claim, { digest: result, summary, writes });
       return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
     } catch (error) {
       return { kind: "failed", error, secrets };
@@ -340,15 +345,20 @@ function isRejection(error: unknown): boolean {
   return error instanceof TidegateError && !NOT_ANSWERED.has(error.code);
 }
 
+/** The place that the ledger gives a listed state with the commit (M8). */
+function placeOf({ object }: WorkRecord, { confirm }: Claim): { readonly sequencer?: string } {
+  const isListed = object?.listed === true && confirm !== undefined;
+  return isListed ? { sequencer: sequencerAfter(confirm) } : {};
+}
+
 function originOf(
-  { key, object: ref, content }: WorkRecord,
-  { confirm, input }: Claim,
+  record: WorkRecord,
+  claim: Claim,
   { onRemoved, name, generation }: Pipeline,
 ): EffectOrigin {
-  const { eventTime } = input; // M10
-  // A listed state has the place that the ledger gives it with the commit (M8).
-  const listed = ref?.listed === true && confirm !== undefined;
-  const object = ref && { ...ref, ...(listed && { sequencer: sequencerAfter(confirm) }) };
+  const { key, object: ref, content } = record;
+  const { eventTime } = claim.input; // M10
+  const object = ref && { ...ref, ...placeOf(record, claim) };
   // Only events that change an object's bytes concern the rows made from it.
   const kind = content.kind === "object" ? content.event.kind : null;
   const removes = kind === "removed" && onRemoved !== "ignore";
@@ -361,38 +371,4 @@ function originOf(
   }
   const addsTo = recordKey({ pipeline: name, generation }, content.event.event_key);
   return { key, eventTime, object: { ...version, addsTo } };
-}
-
-interface CommitFacts {
-  readonly tookMs: number;
-  readonly quarantined?: { readonly set: string; readonly rows: number };
-  /** Where the message is (M9). */
-  readonly archived?: string;
-}
-
-/** A short summary of a record's effects for `tidegate why` (M6). */
-function describe(counts: ReadonlyMap<string, number>, facts: CommitFacts): string {
-  const summarise = (all: ReadonlyMap<string, number>) =>
-    canonicalJson({ effects: Object.fromEntries(all), ...facts });
-  const byTable = summarise(counts);
-  if (byTable.length <= EFFECTS_CHARS_MAX) return byTable;
-  const kinds = new Map<string, number>();
-  for (const [name, count] of counts) {
-    const kind = name.split(" ", 1)[0] ?? name;
-    kinds.set(kind, (kinds.get(kind) ?? 0) + count);
-  }
-  return summarise(kinds);
-}
-
-/** Effects by kind and table. */
-function countsOf(effects: readonly Effect[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const effect of effects) {
-    const name =
-      effect.kind === "custom" || effect.kind === "sql"
-        ? effect.kind
-        : `${effect.kind} ${String(effect.table)}`.toWellFormed();
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  }
-  return counts;
 }
