@@ -27,7 +27,7 @@
 
 import { unreachable } from "../core/assert.ts";
 import { parseTraceparent } from "../core/events/trace-context.ts";
-import { msBetween } from "../core/units.ts";
+import { type DurationMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
 import type { Confirmation, Fence } from "../ports/record.ts";
@@ -79,6 +79,8 @@ export interface Stages {
   /** Whether a group halts at the first record that is not done (P4). */
   readonly halting: boolean;
   readonly attemptsMax: number;
+  /** The longest lease of a claim, so the longest time that a record can be busy (Y5 of retry.ts). */
+  readonly busyMsMax: DurationMs;
   /** Called once per outcome. */
   readonly onOutcome: (
     record: WorkRecord,
@@ -374,7 +376,7 @@ function afterRefusal(
     case "stale":
       return { kind: "done", how: refusal.kind }; // P1
     case "busy": {
-      const remainingMs = msBetween(clock.now(), refusal.until);
+      const remainingMs = Math.min(msBetween(clock.now(), refusal.until), stages.busyMsMax);
       const delayMs = busyDelayMs(remainingMs, random.fraction());
       return { kind: "later", delayMs, why: "busy", blames: "record" };
     }
