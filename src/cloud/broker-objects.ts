@@ -39,9 +39,9 @@ export function createBrokerObjects(ports: {
       if (pin.etag !== null && pin.etag !== object.etag) return { kind: "replaced" };
       const { etag, modifiedAt: lastModified } = object;
       const bytes = bytesOf(broker, blobs, pin, object, signal);
-      const { metadata, tags } = readDetail(object.detail);
+      const { metadata, tags, checksum } = readDetail(object.detail);
       const { version: versionId } = object;
-      const facts = { etag, versionId, lastModified, metadata };
+      const facts = { etag, versionId, lastModified, metadata, checksum };
       return { kind: "opened", bytes, ...facts, tags: async () => tags };
     },
   };

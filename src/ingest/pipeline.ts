@@ -27,6 +27,7 @@
 
 import { unreachable } from "../core/assert.ts";
 import { parseTraceparent } from "../core/events/trace-context.ts";
+import { noHash } from "../core/input-hash.ts";
 import { type DurationMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
@@ -319,10 +320,11 @@ function rowsOf({ effects, stage }: Extract<Handled, { kind: "handled" }>): numb
 function workOf(handled: Extract<Handled, { kind: "handled" | "dropped" }>): Work {
   if (handled.kind === "dropped") {
     const none = { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
-    return { ...none, masked: { kind: "withheld" } }; // F4 of archived-form.ts
+    const input = noHash("not-read");
+    return { ...none, input, masked: { kind: "withheld" } }; // F4 of archived-form.ts
   }
-  const { effects, stage, digest, badRows, secrets, masked } = handled;
-  return { effects, stage, digest, badRows, secrets, masked };
+  const { kind: _, ...work } = handled;
+  return work;
 }
 
 function afterHandle(

@@ -2,7 +2,8 @@
 //   D1. Every dataset has a title, a description and a distribution with an access URL and a
 //       checksum, which is what DCAT-AP asks for and what catalogues can index.
 //   D2. A dataset version names its sources (dcterms:source) and the run that generated it, so a
-//       catalogue leads back to the objects.
+//       catalogue leads back to the objects. A source has a checksum if one was recorded and SPDX
+//       has a name for its algorithm.
 
 import type { JsonObject } from "../core/encoding/canonical-json.ts";
 import type { LineageFacts, LineageInput, LineageOutput, LineageRun } from "./lineage-facts.ts";
@@ -12,6 +13,7 @@ import {
   datasetVersionUri,
   describeOutput,
   distinctInputs,
+  hashParts,
   inputUri,
   instantText,
   runUri,
@@ -36,6 +38,7 @@ export function renderDcat(facts: LineageFacts): JsonObject {
         "dcat:dataset": outputs.map((output) => ref(datasetVersionUri(run, output))),
       },
       ...datasets.flat(),
+      ...inputs.flatMap(checkedSource), // D2
     ],
   };
 }
@@ -70,15 +73,27 @@ function dataset(
       "@type": "dcat:Distribution",
       "dcterms:title": english(output.name),
       "dcat:accessURL": ref(accessUri(output)),
-      "spdx:checksum": {
-        "@id": `${id}:checksum`,
-        "@type": "spdx:Checksum",
-        "spdx:algorithm": ref("http://spdx.org/rdf/terms#checksumAlgorithm_sha256"),
-        "spdx:checksumValue": { "@value": output.contentHash, "@type": "xsd:hexBinary" },
-      },
+      "spdx:checksum": checksum(`${id}:checksum`, "sha256", output.contentHash),
     },
     { "@id": runUri(run), "@type": "prov:Activity" },
   ];
+}
+
+/** The checksum of an input (D2). */
+function checkedSource(input: LineageInput): JsonObject[] {
+  const { algorithm = "", hex = "" } = hashParts(input) ?? {};
+  if (algorithm !== "sha256" && algorithm !== "sha1") return [];
+  const value = checksum(`urn:tidegate:checksum:${algorithm}:${hex}`, algorithm, hex);
+  return [{ "@id": inputUri(input), "@type": "prov:Entity", "spdx:checksum": value }];
+}
+
+function checksum(id: string, algorithm: "sha1" | "sha256", hex: string): JsonObject {
+  return {
+    "@id": id,
+    "@type": "spdx:Checksum",
+    "spdx:algorithm": ref(`http://spdx.org/rdf/terms#checksumAlgorithm_${algorithm}`),
+    "spdx:checksumValue": { "@value": hex, "@type": "xsd:hexBinary" },
+  };
 }
 
 function period(id: string, window: NonNullable<LineageRun["window"]>): JsonObject {

@@ -47,6 +47,8 @@ export interface LineageInput {
   readonly source: string | null;
   readonly messageId: string | null;
   readonly eventTime: EpochMs;
+  /** Of the bytes of the object or the message, `algorithm:hexadecimal`; null without one. */
+  readonly hash: string | null;
 }
 
 export interface LineageColumn {

@@ -73,6 +73,12 @@ export function datasetVersionUri(run: LineageRun, output: LineageOutput): strin
   return `${datasetUri(run, output)}:${encodeSegment(run.id)}`;
 }
 
+/** The algorithm and the digits of an input's hash; null without one. */
+export function hashParts({ hash }: LineageInput): { algorithm: string; hex: string } | null {
+  const [algorithm = "", hex] = hash?.split(":", 2) ?? [];
+  return hex === undefined ? null : { algorithm, hex };
+}
+
 /** Where an output can be read, as an IRI. */
 export function accessUri(output: LineageOutput): string {
   const { accessUrl, kind, name } = output;

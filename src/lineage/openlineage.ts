@@ -99,8 +99,10 @@ function datasetsOf(inputs: readonly LineageInput[]): JsonObject[] {
     const { object, source } = input;
     if (object !== null) {
       const namespace = `s3://${object.bucket}`;
-      const facets: JsonObject =
-        object.versionId === null ? {} : { version: versionFacet(object.versionId) };
+      const facets: JsonObject = {
+        ...(object.versionId !== null && { version: versionFacet(object.versionId) }),
+        ...(input.hash !== null && { tidegate_content: contentFacet(input.hash) }),
+      };
       datasets.set(`${namespace} ${object.key} ${object.versionId}`, {
         namespace,
         name: object.key,
@@ -116,6 +118,12 @@ function datasetsOf(inputs: readonly LineageInput[]): JsonObject[] {
 
 function versionFacet(datasetVersion: string): JsonObject {
   return facet("1-0-1/DatasetVersionDatasetFacet", { datasetVersion });
+}
+
+/** A facet of our own: OpenLineage has none for the hash of a dataset's bytes. */
+function contentFacet(hash: string): JsonObject {
+  const _schemaURL = `${SPEC}/2-0-2/OpenLineage.json#/$defs/DatasetFacet`;
+  return { _producer: TIDEGATE_PRODUCER, _schemaURL, hash };
 }
 
 function outputDataset(run: LineageRun, output: LineageOutput): JsonObject {

@@ -14,6 +14,7 @@ import {
   datasetVersionUri,
   describeOutput,
   distinctInputs,
+  hashParts,
   inputUri,
   instantText,
   messageUri,
@@ -113,10 +114,12 @@ function entitiesOf(input: LineageInput): JsonObject[] {
       "@type": "prov:Entity",
       ...(object.etag !== null && { "tg:etag": object.etag }),
       ...(object.size !== null && { "tg:size": object.size }),
+      ...hashTerm(input),
       eventTime,
     });
   } else if (message === null) {
-    entities.push({ "@id": inputUri(input), "@type": "prov:Entity", eventTime });
+    const entity = { "@id": inputUri(input), "@type": "prov:Entity" };
+    entities.push({ ...entity, ...hashTerm(input), eventTime });
   }
   if (message !== null) {
     entities.push({
@@ -125,11 +128,19 @@ function entitiesOf(input: LineageInput): JsonObject[] {
       ...(eventId !== null && { "tg:eventId": eventId }),
       ...(messageId !== null && { "tg:messageId": messageId }),
       ...(source !== null && { "tg:source": source }),
-      ...(object !== null && { wasDerivedFrom: inputUri(input) }),
+      ...(object === null ? hashTerm(input) : { wasDerivedFrom: inputUri(input) }),
       eventTime,
     });
   }
   return entities;
+}
+
+/** The hash of an input's bytes; one of a service names its algorithm. */
+function hashTerm(input: LineageInput): JsonObject {
+  const parts = hashParts(input);
+  if (parts === null) return {};
+  const { algorithm, hex } = parts;
+  return algorithm === "sha256" ? { "tg:sha256": hex } : { "tg:checksum": `${algorithm}:${hex}` };
 }
 
 function datasetEntities(

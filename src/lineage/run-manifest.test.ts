@@ -44,6 +44,8 @@ function input(key: string, eventTime: string, fields: Partial<ManifestInput> = 
     versionId: null,
     etag: "e",
     size: 1,
+    hash: `sha256:${sha256Hex(key)}`,
+    noHash: null,
     sequencer: null,
     eventId: null,
     messageId: "m",

@@ -12,6 +12,7 @@ import { assert } from "../core/assert.ts";
 import { canonicalJson, type JsonObject } from "../core/encoding/canonical-json.ts";
 import { createDigest } from "../core/encoding/hash.ts";
 import { formatInstant } from "../core/encoding/rfc3339.ts";
+import type { NoHashReason } from "../core/input-hash.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { LineageColumn } from "./lineage-facts.ts";
 
@@ -26,6 +27,10 @@ export interface ManifestInput {
   readonly versionId: string | null;
   readonly etag: string | null;
   readonly size: number | null;
+  /** Of its bytes, `algorithm:hexadecimal`; null without one. */
+  readonly hash: string | null;
+  /** Why `hash` is null. */
+  readonly noHash: NoHashReason | null;
   readonly sequencer: string | null;
   readonly eventId: string | null;
   readonly messageId: string | null;

@@ -7,7 +7,14 @@
 import type { JsonObject } from "../core/encoding/canonical-json.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { LineageFacts, LineageInput, LineageOutput, LineageRun } from "./lineage-facts.ts";
-import { accessUri, describeOutput, distinctInputs, inputUri, instantText } from "./names.ts";
+import {
+  accessUri,
+  describeOutput,
+  distinctInputs,
+  hashParts,
+  inputUri,
+  instantText,
+} from "./names.ts";
 
 export const STAC_VERSION = "1.1.0";
 const EXTENSIONS = [
@@ -18,6 +25,7 @@ const EXTENSIONS = [
 ];
 /** The multihash prefix of SHA-256: its code and the length of 32 bytes. */
 const MULTIHASH_SHA256 = "1220";
+const MULTIHASHES: Readonly<Record<string, string>> = { sha256: MULTIHASH_SHA256, sha1: "1114" };
 
 /** The run as a STAC item. */
 export function renderStac(facts: LineageFacts): JsonObject {
@@ -43,13 +51,20 @@ export function renderStac(facts: LineageFacts): JsonObject {
       "processing:lineage": `configuration sha256:${run.configDigest}`,
     },
     links: [
-      ...inputs.map((input) => link("derived_from", inputUri(input))), // S3
+      ...inputs.map((input) => ({ ...link("derived_from", inputUri(input)), ...checksum(input) })), // S3
       ...(run.revisionOf === null
         ? []
         : [link("predecessor-version", `urn:tidegate:run:${encodeURIComponent(run.revisionOf)}`)]),
     ],
     assets: Object.fromEntries(outputs.map((output) => [output.name, asset(run, output)])),
   };
+}
+
+/** A checksum of a service that is not a multihash, such as a CRC, is left out (S3). */
+function checksum(input: LineageInput): JsonObject {
+  const { algorithm = "", hex = "" } = hashParts(input) ?? {};
+  const prefix = MULTIHASHES[algorithm];
+  return prefix === undefined ? {} : { "file:checksum": `${prefix}${hex}` };
 }
 
 function link(rel: string, href: string): JsonObject {

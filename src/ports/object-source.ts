@@ -6,6 +6,7 @@
 //       can judge.
 //   O3. Everything else fails with TG_OBJECTS_UNAVAILABLE, and repeating the call is safe.
 
+import type { Checksum } from "../core/encoding/checksum.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { ByteSource } from "./rows.ts";
 
@@ -25,6 +26,8 @@ export type OpenedObject =
       /** The version that was opened; null if the bucket has no versions. */
       readonly versionId: string | null;
       readonly lastModified: EpochMs | null;
+      /** The checksum that the service stores with the object; null or absent without one. */
+      readonly checksum?: Checksum | null;
       /** The object's own metadata, without the prefix `x-amz-meta-`. */
       readonly metadata: Readonly<Record<string, string>>;
       /** The tags that the object has now: S3 changes them without a new version. */

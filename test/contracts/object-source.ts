@@ -2,13 +2,16 @@
 // object-source.<adapter>.test.ts binds it to the embedded cloud in process and through the AWS SDK
 // over HTTP.
 
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import {
+  CompleteMultipartUploadCommand,
   CreateBucketCommand,
+  CreateMultipartUploadCommand,
   DeleteObjectCommand,
   PutBucketVersioningCommand,
   PutObjectCommand,
   S3Client,
+  UploadPartCommand,
 } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
@@ -93,6 +96,27 @@ export function describeObjectSource(binding: ObjectSourceBinding): void {
       expect(await text(4, 4)).toBe("");
       expect(await text(10, 12)).toBe("");
       expect(await collect(bytes)).toBe("0123456789");
+    });
+
+    test("an opening has the checksum of the whole object, and marks one of parts", async () => {
+      const target = { Bucket: "plain", Key: "summed.csv" };
+      await client.send(
+        new PutObjectCommand({ ...target, Body: "0123456789", ChecksumAlgorithm: "SHA256" }),
+      );
+      const pin = { bucket: "plain", key: "summed.csv", versionId: null, etag: null };
+      const opened = await open(pin);
+      const value = createHash("sha256").update("0123456789").digest("base64");
+      const checksum = { algorithm: "SHA256", value, type: "FULL_OBJECT" };
+      expect(opened).toMatchObject({ kind: "opened", checksum });
+      const upload = { ...target, ChecksumAlgorithm: "SHA256" } as const;
+      const { UploadId } = await client.send(new CreateMultipartUploadCommand(upload));
+      const part = { ...upload, UploadId, PartNumber: 1 };
+      const sent = await client.send(new UploadPartCommand({ ...part, Body: "0123456789" }));
+      const Parts = [{ PartNumber: 1, ETag: sent.ETag, ChecksumSHA256: sent.ChecksumSHA256 }];
+      await client.send(
+        new CompleteMultipartUploadCommand({ ...target, UploadId, MultipartUpload: { Parts } }),
+      );
+      expect(await open(pin)).toMatchObject({ checksum: { type: "COMPOSITE" } });
     });
 
     test("an object has its own metadata, and the tags that it has now", async () => {

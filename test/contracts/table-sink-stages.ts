@@ -51,7 +51,13 @@ async function staging(database: TestDatabase) {
     const all = await read(names);
     return all.filter(({ name }) => String(name).startsWith("_tg_stage_")).length;
   };
-  async function attempt(event: DeliveredEvent, ...chunks: (readonly Effect[])[]) {
+  const attempt = (event: DeliveredEvent, ...chunks: (readonly Effect[])[]) =>
+    attemptOn(store, event, ...chunks);
+  async function attemptOn(
+    stageStore: SinkStore,
+    event: DeliveredEvent,
+    ...chunks: (readonly Effect[])[]
+  ) {
     clock.advance(durationMs(1));
     const origin = originOf(event);
     const { key } = origin;
@@ -59,7 +65,7 @@ async function staging(database: TestDatabase) {
     const fence = (await claim(ledger, clock, { key, ...ref })) ?? fenceOf(0);
     const expiresAt = addMs(clock.now(), hours(1));
     const request: StageRequest = { key, fence, owner: "w", startedAt: clock.now(), expiresAt };
-    const stage = sink.stage?.(request, store as SinkStore);
+    const stage = sink.stage?.(request, stageStore);
     if (stage === undefined) throw new Error("the sink does not stage");
     for (const chunk of chunks) await stage.add(chunk);
     await stage.seal();
@@ -70,7 +76,21 @@ async function staging(database: TestDatabase) {
     };
     return { stage, fence, commit };
   }
-  return { clock, ledger, sink, store, rows, stages, stageTables, attempt };
+  return { clock, ledger, sink, store, rows, stages, stageTables, attempt, attemptOn };
+}
+
+/** The same store, whose nth call runs a second time, as after a lost answer. */
+function repeating(store: SinkStore, nth: number): SinkStore {
+  let calls = 0;
+  return {
+    ...store,
+    async run(writes) {
+      calls += 1;
+      const isRepeated = calls === nth;
+      await store.run(writes);
+      if (isRepeated) await store.run(writes);
+    },
+  };
 }
 
 export function describeStages(subject: TableSinkSubject): void {
@@ -181,6 +201,31 @@ export function describeStages(subject: TableSinkSubject): void {
       expect(await rows()).toEqual([]);
       await ledger.close();
     });
+
+    test.each([1, 2, 3])(
+      "of chunk %i that runs twice fail the attempt, and the next one has each row once (S2)",
+      async (nth) => {
+        const { attempt, attemptOn, clock, rows, stages, store, ledger } = await world();
+        const chunks = [
+          [upsert("a", 1), upsert("b", 1)],
+          [upsert("c", 1)],
+          [remove("a"), upsert("d", 1)],
+        ];
+        const twice = attemptOn(repeating(store, nth), object("k1", 1), ...chunks);
+        await expect(twice).rejects.toThrow();
+        clock.advance(hours(1));
+        const { commit, stage } = await attempt(object("k1", 1), ...chunks);
+        expect(await commit()).toBe("committed");
+        expect(await rows()).toEqual([
+          ["b", 1],
+          ["c", 1],
+          ["d", 1],
+        ]);
+        await stage.discard();
+        expect(await stages()).toBe(0);
+        await ledger.close();
+      },
+    );
 
     test("of a dead attempt are removed by the next attempt, and by a sweep", async () => {
       const { attempt, clock, stages, stageTables, sink, store, ledger } = await world();

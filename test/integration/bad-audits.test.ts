@@ -103,7 +103,25 @@ test("a signed statement without its key: not continued until --since-key or --s
   expect(() => readEarlierStatement(path, right)).toThrow("does not match its content");
   writeStatement(path, { ...signed, signature: null });
   expect(() => readEarlierStatement(path, { publicKey: own.pub })).toThrow("is not signed");
-  expect(readEarlierStatement(path, right).signature).toBeNull();
+});
+
+test("an earlier statement that is not signed, with --sign: refused; without --sign, it is continued", async () => {
+  const path = join(folder, "unsigned.json");
+  const key = readSigningKey(keyPair("signer").secret);
+  writeStatement(path, await run({}));
+  const fix = "audit its window again with --sign, or continue it without --sign";
+  expect(() => readEarlierStatement(path, { signingKey: key })).toThrow(
+    `unsigned.json is not signed, so a signed statement cannot continue it; ${fix}`,
+  );
+  const next = await run({ previous: readEarlierStatement(path, {}) });
+  expect(next.previous?.keyId).toBe(null);
+  expect(() => signStatement(next, key)).toThrow(/^the statement continues one that is not signed/);
+  writeStatement(path, next);
+  const { code, out } = await endOf(startCommand(["audit", "verify", path], { cwd: folder }));
+  expect([code, out]).toEqual([
+    0,
+    expect.stringMatching(/\nIt continues a statement up to .*, which is not signed\n$/),
+  ]);
 });
 
 test("a key file that is missing, or is not an Ed25519 key: refused before anything is read", async () => {

@@ -1,5 +1,6 @@
 // tidegate runs and tidegate lineage, on what real processes recorded.
 
+import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -65,6 +66,10 @@ test("a run's manifest and documents name its inputs, outputs and digests", asyn
     "s3://files/a.csv",
     "s3://files/b%20c.csv",
   ]);
+  const hashOf = (text: string) => `sha256:${createHash("sha256").update(text).digest("hex")}`;
+  expect(manifest.inputs.map(({ hash }) => hash).sort()).toEqual(
+    [hashOf("id\n1\n2\n"), hashOf("id\n3\n")].sort(),
+  );
   expect(manifest.outputs).toMatchObject([
     { name: "line", rows: 3, columns: [{ name: "id", type: "text" }] },
   ]);

@@ -124,6 +124,23 @@ test("third-party readers reject broken documents, fault by fault", () => {
   expect(unnoticed.map(({ as, fault }) => `${as}: ${fault}`)).toEqual([]);
 });
 
+test("an input has the same hash in every rendering that has a place for it", () => {
+  const documents = (["prov", "dcat", "stac", "openlineage"] as const).map((as) =>
+    JSON.stringify(render(as, { ...LIVE, outputs: [], inputs: LIVE.inputs.slice(0, 1) })),
+  );
+  const [prov, dcat, stac, openlineage] = documents;
+  const hex = LIVE.inputs[0]?.hash?.slice("sha256:".length) ?? "none";
+  expect(prov).toContain(`"tg:sha256":"${hex}"`);
+  expect(dcat).toContain(`"@value":"${hex}"`);
+  expect(stac).toContain(`"file:checksum":"1220${hex}"`);
+  expect(openlineage).toContain(`"hash":"sha256:${hex}"`);
+  // A CRC is not a multihash, and SPDX has no name for it.
+  const crc = { ...LIVE, outputs: [], inputs: LIVE.inputs.slice(1, 2) };
+  expect(JSON.stringify(render("prov", crc))).toContain('"tg:checksum":"crc64nvme:');
+  expect(JSON.stringify(render("openlineage", crc))).toContain('"hash":"crc64nvme:');
+  expect(JSON.stringify([render("stac", crc), render("dcat", crc)])).not.toContain("0123456789");
+});
+
 test("the same facts in another order of arrival give the same documents", () => {
   const reversed = { ...LIVE, inputs: LIVE.inputs.toReversed() };
   for (const as of Object.keys(renderings) as Format[]) {

@@ -35,6 +35,7 @@ export const LIVE: LineageFacts = {
       source: null,
       messageId: "m-1",
       eventTime: epochMs(1_763_164_700_000),
+      hash: `sha256:${HASH}`,
     },
     {
       recordKey: "k1:bb",
@@ -43,6 +44,7 @@ export const LIVE: LineageFacts = {
       source: null,
       messageId: null,
       eventTime: epochMs(1_763_164_600_000),
+      hash: "crc64nvme:0123456789abcdef",
     },
     {
       recordKey: "k1:cc",
@@ -51,6 +53,7 @@ export const LIVE: LineageFacts = {
       source: "orders",
       messageId: "m 3",
       eventTime: epochMs(1_763_164_650_000),
+      hash: `sha256:${HASH}`,
     },
     {
       recordKey: "k1:dd",
@@ -59,6 +62,7 @@ export const LIVE: LineageFacts = {
       source: null,
       messageId: null,
       eventTime: epochMs(1_763_164_650_000),
+      hash: null,
     },
   ],
   outputs: [

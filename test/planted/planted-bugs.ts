@@ -394,7 +394,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: "void buffer.discard();\n        const content =",
     replace:
       "void buffer.discard();\n        if (error instanceof DeadlinePassed) " +
-      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets: [] };\n        const content =',
+      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets: [], ' +
+      'input: { hash: null, noHash: "not-read" } };\n        const content =',
     checker: "effects-once",
   },
   {

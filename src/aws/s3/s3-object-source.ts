@@ -17,6 +17,7 @@ import {
   type HeadObjectCommandOutput,
   type S3Client,
 } from "@aws-sdk/client-s3";
+import { CHECKSUM_ALGORITHMS, type Checksum } from "../../core/encoding/checksum.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, epochMs, seconds } from "../../core/units.ts";
 import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
@@ -55,7 +56,7 @@ export function createS3ObjectSource(options: { readonly client: S3Client }): Ob
       const pinned = pinnedOf(pin, pin.etag);
       let head: HeadObjectCommandOutput;
       try {
-        const command = new HeadObjectCommand(pinned);
+        const command = new HeadObjectCommand({ ...pinned, ChecksumMode: "ENABLED" });
         head = await withDeadline(
           (abortSignal) => client.send(command, { abortSignal }),
           ANSWER_MS_MAX,
@@ -75,11 +76,20 @@ export function createS3ObjectSource(options: { readonly client: S3Client }): Ob
       const bytes = bytesOf(client, pin, pinnedOf(pin, etag), size, signal); // P1
       const tags = () => tagsOf(client, pin, signal);
       const versionId = head.VersionId ?? null;
-      const metadata = head.Metadata ?? {};
-      return { kind: "opened", bytes, etag, versionId, lastModified, metadata, tags };
+      const facts = { etag, versionId, lastModified, checksum: checksumOf(head) };
+      return { kind: "opened", bytes, ...facts, metadata: head.Metadata ?? {}, tags };
     },
   };
   return source;
+}
+
+/** The checksum of a HEAD; servers without types mark one of parts by its number of parts. */
+function checksumOf(head: HeadObjectCommandOutput): Checksum | null {
+  const algorithm = CHECKSUM_ALGORITHMS.find((name) => head[`Checksum${name}`] !== undefined);
+  const value = algorithm && head[`Checksum${algorithm}`];
+  if (algorithm === undefined || value === undefined) return null;
+  const isOfParts = head.ChecksumType === "COMPOSITE" || value.includes("-");
+  return { algorithm, value, type: isOfParts ? "COMPOSITE" : "FULL_OBJECT" };
 }
 
 function pinnedOf({ bucket, key, versionId }: ObjectPin, etag: string | null): Pinned {

@@ -142,7 +142,7 @@ export const auditVerify = command({
     const files = await import("../../run/audit/statement-file.ts");
     const statement = files.readStatement(path);
     if (flags.key !== undefined) files.verifyStatement(path, statement, flags.key);
-    const { subject, window, verdict, signature } = statement;
+    const { subject, window, verdict, signature, previous } = statement;
     const by =
       flags.key !== undefined
         ? `signed with ${flags.key}`
@@ -154,6 +154,11 @@ export const auditVerify = command({
     out.line(
       `Pipeline ${subject.pipeline}, s3://${subject.bucket}/${subject.prefix}, ${times}: ${verdict}`,
     );
+    if (previous !== null) {
+      const signer =
+        previous.keyId === null ? "is not signed" : `was signed with the key ${previous.keyId}`;
+      out.line(`It continues a statement up to ${previous.to}, which ${signer}`);
+    }
     return EXIT_OK;
   },
 });

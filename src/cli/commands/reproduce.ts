@@ -1,6 +1,7 @@
 // tidegate reproduce: runs the inputs of a manifest again and compares the results.
-//   E1. The exit code is 0 if records were run again, all have the same result, and none was left
-//       out, else 1. Versions that a later event replaced, and that are gone, are only counted.
+//   E1. The exit code is 0 if records were run again, all have the same input and the same result,
+//       and none was left out, else 1. Versions that a later event replaced, and that are gone, are
+//       only counted.
 
 import { readFileSync } from "node:fs";
 import type { Reproduction } from "../../run/replay/reproduce.ts";
@@ -36,7 +37,8 @@ export const reproduce = command({
     const signal = interruption();
     const result = await reproduceManifest(replays, session.prepared, manifest, { signal });
     const { records, differing, first, digests, replaced, leftOut, gone, uses } = result;
-    const isSame = records > 0 && differing === 0 && leftOut === 0;
+    const { changedInputs } = result;
+    const isSame = records > 0 && differing === 0 && leftOut === 0 && changedInputs.count === 0;
     if (flags.json) out.line(JSON.stringify(result));
     else if (records === 0) out.line("no record of the manifest could be run again");
     else if (differing === 0) out.line(`identical: ${records} records have the same results`);
@@ -47,6 +49,7 @@ export const reproduce = command({
       out.line(`  ${digest ?? `other digest: ${digests.join(", ")}`}`);
     }
     if (flags.json) return isSame ? EXIT_OK : EXIT_FAILED;
+    for (const line of changedLines(changedInputs)) out.line(line);
     for (const line of useLines(uses)) out.line(line);
     if (replaced.length > 0) {
       out.line(`  the file has other ${replaced.join(", ")}; those of the manifest were used`);
@@ -58,6 +61,16 @@ export const reproduce = command({
     return isSame ? EXIT_OK : EXIT_FAILED; // E1
   },
 });
+
+function changedLines({ count, first }: Reproduction["changedInputs"]): string[] {
+  if (first === null) return [];
+  const inputs = count === 1 ? "1 input has" : `${count} inputs have`;
+  const { uri, expected, actual } = first;
+  return [
+    `  changed input: ${inputs} other bytes than the manifest says`,
+    `    first: ${uri} was ${expected}, is ${actual}`,
+  ];
+}
 
 /** What the manifest leaves out, and what its result therefore says nothing about. */
 function coverLines({ part, parts, sealed }: Reproduction["covers"]): string[] {

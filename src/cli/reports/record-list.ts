@@ -2,6 +2,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
+import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
 import { LIST_PAGE_MAX } from "../../ledger/list-records.ts";
 import { namesOf } from "../../ledger/search-records.ts";
 import type { Ledger, ListedRecord, RecordOrder, RecordQuery, RunRow } from "../../ports/ledger.ts";
@@ -153,6 +154,7 @@ function jsonOf(scope: LedgerScope, listed: ListedRecord, run: RunRow | undefine
     seenAt: record.seenAt,
     changedAt: record.changedAt,
     digest: record.kind === "committed" ? record.digest : null,
+    ...inputHashIn(record),
     failure: record.kind === "parked" || record.kind === "failed" ? record.failure : null,
     input,
     run: run ?? null,

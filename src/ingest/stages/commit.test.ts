@@ -9,6 +9,7 @@ import {
 import { ANY_INPUT, anyInput } from "../../../test/support/stores/any-input.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { compareSequencers } from "../../core/events/sequencer.ts";
+import { noHash } from "../../core/input-hash.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Effect, IdempotentSink, Sink } from "../../ports/sink.ts";
@@ -48,6 +49,7 @@ async function commit(
     badRows: [],
     secrets: ["secret"],
     masked: null,
+    input: noHash("not-read"),
   };
   const prepared = await stage.prepare(record, claim, work, inFlight);
   return prepared.kind === "prepared" ? stage.commit(prepared, claim, inFlight) : prepared;
@@ -159,7 +161,9 @@ test("the commit of a listed state says which place it has among the events (M8)
   const basis = "0A"; // What was applied before it.
   const claim: Claim = { ...(await inLedger(world, delivered)), confirm: basis };
   const stage = commitStage(world);
-  const work = { effects: [], stage: null, digest: null, badRows: [], secrets: [], masked: null };
+  const input = noHash("not-read");
+  const none = { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
+  const work = { ...none, masked: null, input };
   const prepared = await stage.prepare(record, claim, work, delivered.inFlight);
   expect(prepared.kind).toBe("prepared");
   const summary = prepared.kind === "prepared" ? prepared.write.effects : null;
@@ -196,6 +200,7 @@ test("an idempotent sink applies the effects in prepare, under the fence, before
     badRows: [],
     secrets: [],
     masked: null,
+    input: noHash("not-read"),
   };
   const { record, inFlight } = delivered;
   const prepared = await commitStage(world, sink).prepare(record, claim, work, inFlight);

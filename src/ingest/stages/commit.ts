@@ -25,6 +25,7 @@
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { sequencerAfter } from "../../core/events/sequencer.ts";
+import { encodeInputHash, type InputHash } from "../../core/input-hash.ts";
 import type { SinkWrite } from "../../core/sink-write.ts";
 import { sqlWrite } from "../../core/sql-statement.ts";
 import { type DurationMs, durationMs, msBetween } from "../../core/units.ts";
@@ -90,6 +91,8 @@ export interface Work {
   readonly secrets: readonly string[];
   /** The message as it may be stored, if `govern` had it masked; else null. */
   readonly masked: MaskedMessage | null;
+  /** Of the object or the message. */
+  readonly input: InputHash;
 }
 
 /** Neither call rejects. */
@@ -178,7 +181,7 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
   const inTime = createTimeLimit(deadlines, pipeline.timeoutMs);
   const archive = createArchiving(ports.archive ?? null, inTime);
   return async (record, claim, work, inFlight) => {
-    const { effects, stage, digest, badRows, secrets } = work;
+    const { effects, stage, digest, badRows, secrets, input } = work;
     const isCurrent = claim.confirmed?.isCurrent !== false; // M8
     const origin = originOf(record, claim, pipeline);
     if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // M2
@@ -209,10 +212,11 @@ function createPreparation(ports: Omit<CommitPorts, "turn">, options: CommitOpti
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = quarantine && { set: quarantine.set, rows: badRows.length };
       const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
-      const position = placeOf(record, claim); // M8
-      const summary = summariseEffects(counts, { tookMs, ...facts, ...position }); // M7, M9
-      const hash = digest ?? digestOfEffects(effects);
-      const write = writeOf(record, claim, { digest: hash, summary, writes });
+      const hash = encodeInputHash(input);
+      const described = { tookMs, hash, ...facts, ...placeOf(record, claim) }; // M7, M8, M9
+      const summary = summariseEffects(counts, described);
+      const result = digest ?? digestOfEffects(effects);
+      const write = writeOf(record, claim, { digest: result, summary, writes });
       return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
     } catch (error) {
       return { kind: "failed", error, secrets };

@@ -2,11 +2,15 @@
 // facts that other parts read from it.
 
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
+import { decodeInputHash, type InputHash, noHash } from "../../core/input-hash.ts";
 import { EFFECTS_CHARS_MAX } from "../../ledger/batches.ts";
+import type { StoredRecord } from "../../ports/record.ts";
 import type { Effect } from "../../ports/sink.ts";
 
 export interface CommitFacts {
   readonly tookMs: number;
+  /** The short form of the input's hash (core/input-hash.ts). */
+  readonly hash: string;
   readonly quarantined?: { readonly set: string; readonly rows: number };
   /** Where the message is (M9 of commit.ts). */
   readonly archived?: string;
@@ -26,6 +30,16 @@ export function summariseEffects(counts: ReadonlyMap<string, number>, facts: Com
     kinds.set(kind, (kinds.get(kind) ?? 0) + count);
   }
   return summarise(kinds);
+}
+
+/** The hash of a record's input, from the summary of its commit. */
+export function inputHashIn(record: StoredRecord): InputHash {
+  if (record.kind !== "committed") return noHash("not-committed");
+  try {
+    return decodeInputHash((JSON.parse(record.effects ?? "{}") as { hash?: unknown }).hash);
+  } catch {
+    return noHash("not-recorded");
+  }
 }
 
 /** Effects by kind and table. */

@@ -18,6 +18,7 @@ import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
+import type { InputHash } from "../../core/input-hash.ts";
 import { type SqlParam, sqlProblem } from "../../core/sql-statement.ts";
 import type { LaneDecision } from "../../ports/record.ts";
 import type { NumberedRow } from "../../ports/rows.ts";
@@ -32,7 +33,6 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import type { HandlerContext } from "../spec/pipeline-spec.ts";
 import { logFieldsOf } from "../telemetry/record-log-fields.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
-import { observedObjects } from "../telemetry/record-spans.ts";
 import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -40,6 +40,7 @@ import type { WorkRecord } from "./decode.ts";
 import { type CollectedEffects, EffectBuffer } from "./effect-buffer.ts";
 import { recordFacts } from "./event-time.ts";
 import { carriesPayload, createGovernance, type Governance, governedFailure } from "./govern.ts";
+import { createHashedReads } from "./hashed-reads.ts";
 import { createOpenReads } from "./open-reads.ts";
 import {
   type EventReaderPorts,
@@ -65,6 +66,8 @@ export type Handled =
       readonly secrets: readonly string[];
       /** The message as it may be stored, if `govern` had it masked; else null. */
       readonly masked: MaskedMessage | null;
+      /** Of the object or the message that was handled. */
+      readonly input: InputHash;
     }
   /** The object is missing, and the pipeline drops missing objects. */
   | { readonly kind: "dropped"; readonly reason: string }
@@ -136,9 +139,9 @@ export function createHandleStage(
         const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
         telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
       };
-      const claimed = { ...decision, fence: claim.fence, attempt: claim.attempt, signal, log };
       const fixed = fixedContext(pipeline, record, claim);
-      const context = { ...fixed, ...claimed, ...effectMethods(buffer, signal) };
+      const context = { ...fixed, ...decision, signal, log, ...effectMethods(buffer, signal) };
+      const { objects, hash } = createHashedReads(ports, record, inFlight.delivery.body);
       try {
         let collected: CollectedEffects = NO_EFFECTS;
         await attempt.run(async () => {
@@ -149,14 +152,14 @@ export function createHandleStage(
             redrivenRows: redrivenRowsOf(record, readQuarantine, readFailures),
             governance,
           };
-          const objects = observedObjects({ telemetry, masked }, ports.objects, record);
-          await callHandler(pipeline, record, { ...ports, objects, ...hooks }, context);
+          await callHandler(pipeline, record, { ...ports, ...hooks, objects }, context);
           governance?.check(); // H7
           collected = await buffer.finish();
         });
         const all = { ...collected, effects: attempt.close(collected.effects) };
-        const rest = { badRows: badRows.rows, secrets: [...secretsRead] };
-        return { kind: "handled", ...all, ...rest, masked: governance?.masked(record) ?? null };
+        const shown = governance?.masked(record) ?? null;
+        const rest = { badRows: badRows.rows, secrets: [...secretsRead], masked: shown };
+        return { kind: "handled", ...all, ...rest, input: hash(shown !== null) };
       } catch (error) {
         attempt.close([]);
         void buffer.discard();
@@ -179,12 +182,12 @@ function createBuffer(
   return new EffectBuffer(openStage && (() => openStage(record, claim)), effectLimits);
 }
 
-/** The part of the context that is the same for every attempt at a record. */
-function fixedContext(pipeline: Pipeline, { identity }: WorkRecord, { input }: Claim) {
+/** The part of the context that pipeline and claim decide; only `fence` and `attempt` vary. */
+function fixedContext(pipeline: Pipeline, { identity }: WorkRecord, claim: Claim) {
   const { parameters, models, lookups } = pipeline;
-  const { eventTime } = input;
-  const drawn = recordRandom(pipeline, { identity, eventTime });
-  return { key: identity, ...drawn, parameters, models, lookups };
+  const { fence, attempt, input } = claim;
+  const drawn = recordRandom(pipeline, { identity, eventTime: input.eventTime });
+  return { key: identity, fence, attempt, ...drawn, parameters, models, lookups };
 }
 
 function tooLong({ timeoutMs }: Pipeline): DeadlinePassed {

@@ -2,6 +2,8 @@
 //   F1. A signature is Ed25519 over the digest of the statement, which covers all of it.
 //   F2. A signed statement that an audit continues is never trusted without its key: its days that
 //       the ledger has forgotten become part of the new statement.
+//       A signed statement never continues one that is not signed: the signature would vouch for
+//       days that anyone could have written.
 //   F3. A file is written beside its target and renamed, so that a reader never sees half of one.
 
 import {
@@ -15,6 +17,8 @@ import {
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { STATEMENT_SCHEMA, type Statement, statementProblem } from "../../audit/statement.ts";
 import { TidegateError } from "../../core/errors.ts";
+
+const UNSIGNED_FIX = "audit its window again with --sign, or continue it without --sign";
 
 /** Reads a statement; throws TG_VALUE_INVALID if it is none, or was edited. */
 export function readStatement(path: string): Statement {
@@ -32,7 +36,10 @@ export interface EarlierKeys {
   readonly signingKey?: KeyObject | null;
 }
 
-/** Reads the statement that an audit continues, and checks its signature if it has one (F2). */
+/**
+ * Reads the statement that an audit continues, and checks its signature if it has one. If the new
+ * statement will be signed, it must have one (F2).
+ */
 export function readEarlierStatement(path: string, keys: EarlierKeys): Statement {
   const statement = readStatement(path);
   const { publicKey, signingKey = null } = keys;
@@ -46,6 +53,8 @@ export function readEarlierStatement(path: string, keys: EarlierKeys): Statement
       refuse(`${path} was signed with another key than that of --sign; ${fix}`);
     }
     checkSignature(path, statement, key);
+  } else if (signingKey !== null) {
+    refuse(`${path} is not signed, so a signed statement cannot continue it; ${UNSIGNED_FIX}`);
   }
   return statement;
 }
@@ -79,8 +88,11 @@ export function readSigningKey(path: string): KeyObject {
   return checkedKey(path, "private", () => createPrivateKey(read(path)));
 }
 
-/** The statement with a signature over its digest (F1). */
+/** The statement with a signature over its digest (F1); refused if it continues an unsigned one. */
 export function signStatement(statement: Statement, key: KeyObject): Statement {
+  if (statement.previous?.keyId === null) {
+    refuse(`the statement continues one that is not signed, so it is not signed; ${UNSIGNED_FIX}`);
+  }
   const value = sign(null, Buffer.from(statement.digest), key).toString("base64"); // F1
   const signature = { algorithm: "ed25519", keyId: keyIdOf(createPublicKey(key)), value } as const;
   return { ...statement, signature };

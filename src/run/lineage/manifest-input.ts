@@ -1,6 +1,7 @@
 // Manifest input: a record of the ledger, as a run manifest lists it.
 
 import { isHeldFailure } from "../../ingest/late/held-note.ts";
+import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
 import { objectUri } from "../../lineage/names.ts";
 import { type ManifestInput, manifestInstant } from "../../lineage/run-manifest.ts";
 import type { ListedRecord } from "../../ports/ledger.ts";
@@ -22,6 +23,7 @@ export function manifestInputOf({ key, record, input }: ListedRecord): ManifestI
     versionId: object?.versionId ?? null,
     etag: object?.etag ?? null,
     size: object?.size ?? null,
+    ...inputHashIn(record),
     sequencer: object?.sequencer ?? null,
     eventId: input.eventId,
     messageId: input.messageId,

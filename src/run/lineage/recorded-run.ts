@@ -9,6 +9,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, hours } from "../../core/units.ts";
+import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
 import type {
   LineageFacts,
   LineageInput,
@@ -227,7 +228,8 @@ export function lineageRunOf(scope: LedgerScope, row: RunRow): LineageRun {
   };
 }
 
-function lineageInputOf({ key, input }: ListedRecord): LineageInput {
+function lineageInputOf({ key, record, input }: ListedRecord): LineageInput {
   const { eventId, object, source, messageId, eventTime } = input;
-  return { recordKey: key, eventId, object, source, messageId, eventTime };
+  const { hash } = inputHashIn(record);
+  return { recordKey: key, eventId, object, source, messageId, eventTime, hash };
 }

@@ -8,6 +8,8 @@
 //       now. A manifest has only digests of lookups, so another lookup is reported.
 //   D5. What cannot be run again is counted, never passed over: messages that were not
 //       archived, and versions that are gone because a later event of the manifest replaced them.
+//   D6. An input whose bytes have another hash than the manifest says is named as such, whether or
+//       not its results differ. Only hashes of the same algorithm are compared.
 
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 import { parseInstant } from "../../core/encoding/rfc3339.ts";
@@ -15,6 +17,7 @@ import type { Lane } from "../../core/lane.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { frozenOf, recordedValues } from "../../ingest/spec/frozen-values.ts";
+import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import {
   digestOfManifest,
@@ -39,6 +42,15 @@ export interface Reproduction {
     readonly expected: string | null;
     readonly actual: string | null;
   } | null;
+  /** Inputs whose bytes are not those of the manifest, by their hashes (D6). */
+  readonly changedInputs: {
+    readonly count: number;
+    readonly first: {
+      readonly uri: string | null;
+      readonly expected: string;
+      readonly actual: string;
+    } | null;
+  };
   /** Digests that differ from those of the manifest, which may explain it. */
   readonly digests: readonly ("code" | "config" | "lookups")[];
   /** Frozen values of the file that the manifest's replaced (D4). */
@@ -114,10 +126,7 @@ export async function reproduceManifest(
     if (status.state !== "ready" && status.state !== "failed") {
       refuseReplay(`it was ${status.state} before all records had run; start it again`);
     }
-    const results = new Map<RecordKey, string | null>();
-    for await (const { key, record } of replays.records(run)) {
-      results.set(key, record.kind === "committed" ? record.digest : null);
-    }
+    const results = await resultsOf(replays, run);
     const scope = { pipeline: pipeline.name, generation };
     const identities = new Map(
       (await replays.inputs(run)).map(({ key, identity }) => [key, identity] as const),
@@ -128,14 +137,18 @@ export async function reproduceManifest(
       return { expected, actual };
     });
     const ran = compared.filter(({ actual }) => actual !== undefined);
-    const differing = ran.filter(({ expected, actual }) => actual !== expected.result);
+    const differing = ran.filter(({ expected, actual }) => actual?.digest !== expected.result);
     const [shown] = differing;
     const { uri = null, result = null } = shown?.expected ?? {};
     return {
       run,
       records: ran.length,
       differing: differing.length,
-      first: shown === undefined ? null : { uri, expected: result, actual: shown.actual ?? null },
+      first:
+        shown === undefined
+          ? null
+          : { uri, expected: result, actual: shown.actual?.digest ?? null },
+      changedInputs: changedInputs(ran),
       digests: differingDigests(manifest, digests, pipeline),
       replaced: replacedValues(manifest, pipeline),
       leftOut: committed.length - inputs.length,
@@ -146,6 +159,39 @@ export async function reproduceManifest(
   } finally {
     await replays.drop(run); // D2
   }
+}
+
+async function resultsOf(replays: Replays, run: string): Promise<Map<RecordKey, Result>> {
+  const results = new Map<RecordKey, Result>();
+  for await (const { key, record } of replays.records(run)) {
+    const digest = record.kind === "committed" ? record.digest : null;
+    results.set(key, { digest, ...inputHashIn(record) });
+  }
+  return results;
+}
+
+interface Result {
+  readonly digest: string | null;
+  readonly hash: string | null;
+}
+
+interface Compared {
+  readonly expected: ManifestInput;
+  readonly actual: Result | undefined;
+}
+
+/** D6 */
+function changedInputs(ran: readonly Compared[]): Reproduction["changedInputs"] {
+  const changed = ran.flatMap(({ expected: { uri, hash }, actual }) => {
+    if (hash == null || actual?.hash == null || hash === actual.hash) return [];
+    const isSameKind = algorithmOf(hash) === algorithmOf(actual.hash);
+    return isSameKind ? [{ uri, expected: hash, actual: actual.hash }] : [];
+  });
+  return { count: changed.length, first: changed[0] ?? null };
+}
+
+function algorithmOf(hash: string): string | undefined {
+  return hash.split(":", 1)[0];
 }
 
 /** A run of its own: a second reproduction does not meet the records of the first. */

@@ -35,7 +35,7 @@ function row(label: string, text: string): string {
 }
 
 /** Where the event came from. */
-function inputOf({ input }: EventHistory): string[] {
+function inputOf({ input, content }: EventHistory): string[] {
   const { object, source, dedupeKey, eventId, eventTime, sentAt, messageId, traceId } = input;
   const version = [
     object?.versionId == null ? null : `version ${object.versionId}`,
@@ -47,6 +47,7 @@ function inputOf({ input }: EventHistory): string[] {
     text === null ? [] : [row(label, text)];
   return [
     row("input", version.length === 0 ? input.kind : `${input.kind}, ${version.join(", ")}`),
+    ...contentOf(content),
     ...optional("source", source),
     ...optional("dedupe key", dedupeKey),
     ...optional("event id", eventId),
@@ -54,6 +55,12 @@ function inputOf({ input }: EventHistory): string[] {
     row("message", `${messageId}, sent ${time(sentAt)}`),
     ...optional("trace", traceId),
   ];
+}
+
+/** The hash of the input's bytes; nothing if none could have been recorded. */
+function contentOf({ hash, noHash }: EventHistory["content"]): string[] {
+  if (noHash === "not-committed" || noHash === "not-recorded") return [];
+  return [row("content", hash ?? `no hash: ${noHash}`)];
 }
 
 /** The run of the latest attempt: what code did it, with which configuration. */

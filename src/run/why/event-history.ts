@@ -14,6 +14,7 @@ import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.t
 import { MASKED } from "../../core/encoding/mask.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { ownIdentities } from "../../core/events/own-message.ts";
+import type { InputHash } from "../../core/input-hash.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { type Dossier, decodeDossier } from "../../ingest/dead-letters/dossier.ts";
 import { dossiersOf } from "../../ingest/dead-letters/dossier-list.ts";
@@ -21,6 +22,7 @@ import { type EditedCopies, editedIn } from "../../ingest/dead-letters/edited-no
 import { findHeld, isHeldFailure } from "../../ingest/late/held-note.ts";
 import { quarantineIn } from "../../ingest/quarantine/quarantine-access.ts";
 import { findTried, objectDigest } from "../../ingest/running/tried-note.ts";
+import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import { namesOf } from "../../ledger/search-records.ts";
@@ -40,6 +42,8 @@ export interface EventHistory {
   readonly run: RunRow | null;
   /** Content hash of the committed effects. */
   readonly digest: string | null;
+  /** Of the bytes of the input, or why it has no hash. */
+  readonly content: InputHash;
   readonly state: RecordView["record"]["kind"];
   readonly attempts: number;
   readonly fence: number;
@@ -234,6 +238,7 @@ export async function historyOf(
     rememberedUntil: expiresAt,
     heldBy: record.kind === "claimed" ? { owner: record.owner, until: record.leaseUntil } : null,
     ...decided,
+    content: inputHashIn(record),
     about: namesOf(input),
     superseded: record.kind === "committed" && record.superseded,
     tooLate: isHeld ? { to: held?.held.to ?? null } : null,

@@ -4,7 +4,9 @@
 //       transaction, and only under the fence of the attempt: the merge is part of the commit.
 //   S2. A merge fails if the stage is not complete: rows are counted as they are stored, and the
 //       count must match. Staged rows need not survive a crash: PostgreSQL does not log them, and
-//       SQLite keeps them in a temporary file of the connection, without log and sync.
+//       SQLite keeps them in a temporary file of the connection, without log and sync. A chunk
+//       that runs again, after a lost answer, does not fit the count: its transaction fails, so no
+//       row is stored twice or left out.
 //   S3. A stage is removed after its commit, by the next attempt at its record, or by a sweep once
 //       its attempt is over. A removed stage can only fail a merge (S2), never change its rows.
 //   S4. Chunks are short transactions, so that other records commit in between.
@@ -12,6 +14,9 @@
 //       of a key in the order of the file. PostgreSQL removes earlier ones at the end.
 //   S6. One chunk is being stored while the next is prepared, never two. A chunk that fails is
 //       thrown by the next call, and no later chunk is stored.
+//   S7. `once` in a write is about the prepared statement, not about how often it runs. Inserts of
+//       SQLite are without it: all chunks of a stage share them. Their texts are of one stage only;
+//       the cache of the store is bounded and drops them first.
 
 import { present } from "../../core/assert.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
@@ -249,7 +254,7 @@ function insertRows(
   const size = Math.max(1, Math.floor(INSERT_VALUES / width));
   const grouped = rows.length - (rows.length % size);
   const insert = (count: number, from: number, to: number): SinkWrite => ({
-    statement: insertInto(relation, width, count),
+    statement: insertInto(relation, width, count), // S7
     params: [],
     rows: valueLists(rows, { from, to, count, width }),
   });
