@@ -80,7 +80,7 @@ export interface Stages {
   /** Whether a group halts at the first record that is not done (P4). */
   readonly halting: boolean;
   readonly attemptsMax: number;
-  /** The longest lease of a claim, so the longest time that a record can be busy (Y5 of retry.ts). */
+  /** The longest lease of a claim: no record is busy for longer (Y5 of retry.ts). */
   readonly busyMsMax: DurationMs;
   /** Called once per outcome. */
   readonly onOutcome: (

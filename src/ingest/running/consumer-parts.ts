@@ -153,10 +153,8 @@ function createStages(
       }),
     },
   );
-  const late = createLateStage(
-    { ...ports, masked, lateQueue: ports.lateQueue ?? null },
-    { ...options, queue },
-  );
+  const lateQueue = ports.lateQueue ?? null;
+  const late = createLateStage({ ...ports, masked, lateQueue }, { ...options, queue });
   return {
     clock: ports.clock,
     random: ports.random,
