@@ -124,6 +124,10 @@ async function shoot(page: Page, address: string, path: string, fullPage = true)
   await page.goto(address);
   await page.waitForLoadState("networkidle").catch(() => undefined);
   await pause(SETTLE_MS);
+  await save(page, path, fullPage);
+}
+
+async function save(page: Page, path: string, fullPage: boolean): Promise<void> {
   await page.screenshot({ path, fullPage });
   process.stdout.write(`${path}, ${Math.round(statSync(path).size / 1_000)} KB\n`);
 }
@@ -143,7 +147,7 @@ async function shootAll(browser: Browser, shown: Shown, folder: string): Promise
   }
 }
 
-const GUIDE = ["time", "audit", "replay"];
+const GUIDE = ["flow", "dead-letters", "time", "audit", "replay"];
 
 async function shootGuide(browser: Browser, shown: Shown): Promise<void> {
   const views = await viewsOf(shown);
@@ -151,6 +155,9 @@ async function shootGuide(browser: Browser, shown: Shown): Promise<void> {
   for (const name of GUIDE) {
     const file = join(DOCS, `console-${name}.png`);
     await shoot(page, `${shown.dev.console}#/${views[name]}`, file, false);
+    if (name !== "dead-letters") continue;
+    await page.getByRole("button", { name: "Redrive" }).click();
+    await save(page, file, false);
   }
 }
 

@@ -7,13 +7,14 @@ import type { LedgerScope } from "../ports/record.ts";
 
 const NOTES_PER_PAGE = 100;
 
-/** The notes of a kind, in the byte order of their names. */
+/** The notes of a kind, in the byte order of their names; those after a name if one is given. */
 export async function* everyNote(
   ledger: Pick<Ledger, "listNotes">,
   scope: LedgerScope,
   kind: NoteKind,
+  start: string | null = null,
 ): AsyncGenerator<Note> {
-  for (let after: string | null = null; ; ) {
+  for (let after = start; ; ) {
     const page: Note[] = await ledger.listNotes(scope, kind, { after, limit: NOTES_PER_PAGE });
     yield* page;
     const last = page.at(-1);

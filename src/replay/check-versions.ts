@@ -2,14 +2,15 @@
 //   V1. A version whose bytes are gone does not matter if a later event of the same object is part
 //       of the replay: its rows would be replaced anyway. It is skipped.
 //   V2. Any other missing version is reported.
-//   V3. An archived message is read whole. One that is gone or altered is reported like a version.
+//   V3. An archived message is read whole. One that is gone or altered is reported like a version,
+//       and so is one that the present code cannot read, with its cause.
 //   V4. A version that may not be read may exist, so it is not gone. The first one is refused: with
 //       a missing right, a replay without the gone versions would skip all of them.
 
 import { TidegateError } from "../core/errors.ts";
 import type { DecodingPipeline } from "../ingest/stages/decode.ts";
 import type { ObjectSource } from "../ports/object-source.ts";
-import { checkArchived } from "./archived-messages.ts";
+import { type AbsenceCause, checkArchived } from "./archived-messages.ts";
 import { type ReplayInput, replayedObject } from "./replay-input.ts";
 
 const CHECKS_AT_ONCE = 16;
@@ -19,6 +20,8 @@ export interface GoneVersion {
   readonly uri: string;
   readonly versionId: string | null;
   readonly reason: string;
+  /** Absent in replays that were registered by an earlier version, which means "gone". */
+  readonly cause?: AbsenceCause;
 }
 
 export interface CheckedVersions {
@@ -51,7 +54,7 @@ export async function checkVersions(
   signal: AbortSignal,
 ): Promise<CheckedVersions> {
   const newest = new Map(inputs.map((input) => [replayedObject(input), input.key]));
-  const reasons = new Map<string, string>();
+  const reasons = new Map<string, Pick<GoneVersion, "reason" | "cause">>();
   const identities = new Map<string, string>();
   let next = 0;
   let refusal: TidegateError | null = null;
@@ -63,7 +66,7 @@ export async function checkVersions(
         const checked = await checkArchived(objects, pipeline, input, signal); // V3
         if ("forbidden" in checked)
           refusal ??= forbiddenVersion(input, checked.forbidden); // V4
-        else if ("reason" in checked) reasons.set(input.key, checked.reason);
+        else if ("reason" in checked) reasons.set(input.key, checked);
         else identities.set(input.key, checked.identity);
         continue;
       }
@@ -71,7 +74,7 @@ export async function checkVersions(
       if (opened.kind === "opened") continue;
       if (opened.kind === "forbidden")
         refusal ??= forbiddenVersion(input, opened.reason); // V4
-      else reasons.set(input.key, REASONS[opened.kind]);
+      else reasons.set(input.key, { cause: "gone", reason: REASONS[opened.kind] });
     }
   };
   await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, check));
@@ -82,7 +85,7 @@ export async function checkVersions(
       key: input.key,
       uri: replayedObject(input),
       versionId,
-      reason: reasons.get(input.key) ?? "",
+      ...(reasons.get(input.key) ?? { reason: "" }),
     };
   };
   const missing = inputs.filter(({ key }) => reasons.has(key));

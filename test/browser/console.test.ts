@@ -191,6 +191,21 @@ test("while the server is down, the page keeps its data, says so, and recovers b
   await page.getByText("no answer from the server").first().waitFor({ state: "detached" });
 });
 
+test("nothing on the picture of the flow leaves its box, from 400 to 1600 pixels", async () => {
+  await open("#/flow");
+  await sees("1,180");
+  const outside = `[...document.querySelectorAll(".node")].flatMap((node) => {
+    const edge = node.getBoundingClientRect().right;
+    return [...node.querySelectorAll("*")]
+      .filter((part) => part.getBoundingClientRect().right > edge)
+      .map((part) => part.textContent);
+  })`;
+  for (let width = 400; width <= 1_600; width += 40) {
+    await page.setViewportSize({ width, height: 1_000 });
+    expect([width, await page.evaluate(outside)]).toEqual([width, []]);
+  }
+});
+
 test("every number of the flow is a link to what it counts", async () => {
   await open("#/flow");
   await sees("1,180");

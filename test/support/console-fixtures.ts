@@ -33,17 +33,17 @@ export function flowNodes(backlog: number) {
     metrics: { ...NO_METRICS, ...metrics },
   });
   return [
-    node("bucket", "stations", "Bucket", "ok", { perSecond: 4.2, total: 1_204 }),
-    node("topic", "stations-objects", "Topic", "ok", { perSecond: 4.2, total: 1_204 }),
+    node("bucket", "stations", "S3 bucket", "ok", { perSecond: 114.2, total: 1_204 }),
+    node("topic", "stations-objects", "SNS topic", "ok", { perSecond: 114.2, total: 1_204 }),
     node("queue", "stations-events", "Queue", backlog > 500 ? "warning" : "ok", {
-      perSecond: 4.6,
+      perSecond: 114.6,
       backlog,
       inFlight: 8,
       delayed: 3,
       oldestAgeMs: 42_000,
     }),
     node("pipeline", "stations", "Pipeline", "ok", {
-      perSecond: 4.1,
+      perSecond: 114.1,
       total: 1_180,
       inFlight: 8,
       retries: 17,
@@ -52,16 +52,16 @@ export function flowNodes(backlog: number) {
       watermark: T0 - 48 * HOUR,
       completeUpTo: T0 - 60 * HOUR,
     }),
-    node("sink", "observation, station_day", "Tables", "ok", { perSecond: 4.1, total: 1_150 }),
+    node("sink", "observation, station_day", "Tables", "ok", { perSecond: 114.1, total: 1_150 }),
     node("dead-letters", "stations-dead-letters", "Dead letters", "error", { deadLetters: 12 }),
   ];
 }
 
 export const FLOW_HOPS = [
-  { from: "bucket", to: "topic", perSecond: 4.2 },
-  { from: "topic", to: "queue", perSecond: 4.2 },
-  { from: "queue", to: "pipeline", perSecond: 4.6 },
-  { from: "pipeline", to: "sink", perSecond: 4.1 },
+  { from: "bucket", to: "topic", perSecond: 114.2 },
+  { from: "topic", to: "queue", perSecond: 114.2 },
+  { from: "queue", to: "pipeline", perSecond: 114.6 },
+  { from: "pipeline", to: "sink", perSecond: 114.1 },
   { from: "pipeline", to: "dead-letters", perSecond: 0 },
 ];
 

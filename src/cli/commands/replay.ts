@@ -79,7 +79,9 @@ export const replay = command({
     ),
     into: oneOf(TARGETS, "shadow", "Where to write: shadow tables, or the live tables."),
     resume: text("RUN", null, "Continue this run, instead of --from and --to."),
-    "skip-gone": toggle("Replay the other records if object versions or messages are gone."),
+    "skip-gone": toggle(
+      "Replay the other records if object versions or messages are gone or cannot be read.",
+    ),
     concurrency: wholeNumber(
       "NUMBER",
       { min: 1, max: CONCURRENCY_MAX },

@@ -40,7 +40,9 @@ export function planLines(plan: CheckedPlan): string[] {
     ...(inputs.length > INPUTS_SHOWN ? [`  and ${inputs.length - INPUTS_SHOWN} more`] : []),
     ...Object.entries(leftOut).map(([reason, count]) => `${count} left out: ${reason}`),
     ...(superseded.length > 0 ? [`${superseded.length} versions are gone and were replaced`] : []),
-    ...gone.map(({ uri, versionId, reason }) => `gone: ${uri} ${versionId ?? ""} ${reason}`),
+    ...gone.map(({ uri, versionId, reason, cause = "gone" }) => {
+      return `${cause}: ${uri} ${versionId ?? ""} ${reason}`;
+    }),
     ...(existing === null ? [] : [`the same run exists: it ${WORDS[existing.state]}`]),
   ];
 }

@@ -7,14 +7,17 @@ import {
   runRedrive,
   SCOPE,
 } from "../../../test/support/dead-letter-world.ts";
-import { durationMs } from "../../core/units.ts";
+import { ManualClock } from "../../../test/support/manual-clock.ts";
+import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
+import { durationMs, epochMs } from "../../core/units.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
-import type { Ledger } from "../../ports/ledger.ts";
+import type { Ledger, NoteInput } from "../../ports/ledger.ts";
 import type { RecordKey } from "../../ports/record.ts";
+import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import type { Consumer } from "../running/consumer.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
 import { SILENT } from "../telemetry/silent-telemetry.ts";
-import { countHalted, HALT_MS, wakeHalted } from "./halted-messages.ts";
+import { countHalted, HALT_MS, haltedRecords, wakeHalted } from "./halted-messages.ts";
 
 interface HandlerState {
   broken: boolean;
@@ -123,4 +126,31 @@ test("a note whose record is no longer parked does not count (H3)", async () => 
   await world.ledger.reopen(SCOPE, [dead.key]);
   expect(await countHalted(world.ledger, SCOPE, "work.fifo")).toBe(1);
   expect(await countHalted(world.ledger, SCOPE, "another.fifo")).toBe(0);
+});
+
+test("halted messages are counted to the last one, however many there are", async () => {
+  const at = epochMs(1_000);
+  const ledger = createMemoryLedger({ clock: new ManualClock(at) });
+  const keys = Array.from({ length: 1_150 }, (_, index) => asRecordKey(`k1:${index}`));
+  const failure = { errorClass: "c", fingerprint: "f", message: "m" };
+  const attempt = { fence: null, owner: "w", receivedAt: at, permanent: true, failure };
+  for (let first = 0; first < keys.length; first += 50) {
+    const batch = keys.slice(first, first + 50);
+    const input = ANY_INPUT;
+    await ledger.fail(
+      SCOPE,
+      batch.map((key) => ({ ...attempt, key, input })),
+    );
+    const body = (key: string) => JSON.stringify({ queue: "q", message_id: key, receipt: "r" });
+    const notes = batch.map((key) => ({
+      kind: "halted",
+      name: key,
+      at,
+      count: 1,
+      body: body(key),
+    }));
+    await ledger.addNotes(SCOPE, notes as NoteInput[]);
+  }
+  expect(await countHalted(ledger, SCOPE, "q")).toBe(keys.length);
+  expect((await haltedRecords(ledger, SCOPE)).size).toBe(keys.length);
 });

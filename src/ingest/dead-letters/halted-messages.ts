@@ -15,6 +15,7 @@ import {
   epochMs,
   minutes,
 } from "../../core/units.ts";
+import { everyNote } from "../../ledger/every-note.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, Note } from "../../ports/ledger.ts";
@@ -33,10 +34,6 @@ interface HaltedBody {
   readonly message_id: string;
   readonly receipt: string;
 }
-
-const NOTES_PER_PAGE = 100;
-/** Bounds one count or listing. */
-export const HALTED_MAX = 1_000;
 
 /** Notes that a message waits. False: its record was redriven or dropped meanwhile (H1). */
 export async function storeHalted(
@@ -84,15 +81,9 @@ export async function haltedRecords(
   scope: LedgerScope,
 ): Promise<Map<RecordKey, { readonly queue: string; readonly messageId: string }>> {
   const halted = new Map<RecordKey, { queue: string; messageId: string }>();
-  let after: string | null = null;
-  while (halted.size < HALTED_MAX) {
-    const page: Note[] = await ledger.listNotes(scope, "halted", { after, limit: NOTES_PER_PAGE });
-    for (const note of page) {
-      const { queue, message_id: messageId } = bodyOf(note);
-      halted.set(asRecordKey(note.name), { queue, messageId });
-    }
-    after = page.at(-1)?.name ?? null;
-    if (page.length < NOTES_PER_PAGE) break;
+  for await (const note of everyNote(ledger, scope, "halted")) {
+    const { queue, message_id: messageId } = bodyOf(note);
+    halted.set(asRecordKey(note.name), { queue, messageId });
   }
   const views = await showRecords(ledger, scope, [...halted.keys()]);
   for (const key of halted.keys()) {

@@ -11,15 +11,13 @@
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import type { EpochMs } from "../../core/units.ts";
+import { everyNote } from "../../ledger/every-note.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Ledger, NoteInput } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import type { WorkRecord } from "../stages/decode.ts";
 
 const DIGEST_CHARS = 32;
-const NOTES_PER_PAGE = 100;
-/** The most events of one object that a lookup returns. */
-const EVENTS_MAX = 1_000;
 
 interface TriedBody {
   readonly bucket: string;
@@ -46,18 +44,11 @@ export async function findTried(
 ): Promise<{ readonly key: RecordKey; readonly bucket: string }[]> {
   const prefix = `${objectDigest(object.key)} `;
   const matches: { key: RecordKey; bucket: string }[] = [];
-  let after = prefix;
-  for (let read = 0; read < EVENTS_MAX; read += NOTES_PER_PAGE) {
-    const limit = NOTES_PER_PAGE;
-    const page = await ledger.listNotes(scope, "tried", { after, limit });
-    for (const { name, body } of page) {
-      if (!name.startsWith(prefix)) return matches;
-      const { bucket } = JSON.parse(body) as TriedBody;
-      const wanted = object.bucket === null || object.bucket === bucket;
-      if (wanted) matches.push({ key: asRecordKey(name.slice(prefix.length)), bucket });
-      after = name;
-    }
-    if (page.length < limit) return matches;
+  for await (const { name, body } of everyNote(ledger, scope, "tried", prefix)) {
+    if (!name.startsWith(prefix)) break; // J2
+    const { bucket } = JSON.parse(body) as TriedBody;
+    const wanted = object.bucket === null || object.bucket === bucket;
+    if (wanted) matches.push({ key: asRecordKey(name.slice(prefix.length)), bucket });
   }
   return matches;
 }

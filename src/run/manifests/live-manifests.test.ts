@@ -11,6 +11,7 @@ import type { RecordInput, RecordKey } from "../../ports/record.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import {
   CATCH_UP_MS,
+  FAILURES_MAX,
   type ManifestsPorts,
   ROUND_MS,
   startLiveManifests,
@@ -304,6 +305,31 @@ test("a target that fails is counted and logged, and tried again (V2)", async ()
   world.state.failing = false;
   await world.pass(minutes(10));
   expect([...world.files.keys()]).toEqual([path("r1", FIRST)]);
+  await manifests.close();
+});
+
+test("days that keep failing delay no other, and are tried again after them (V7)", async () => {
+  const world = createWorld();
+  // Whatever the order of runs is, more failing ones come first than a round tries.
+  const failing = ["a1", "a2", "a3", "z1", "z2", "z3"];
+  const others = ["m1", "m2", "m3", "m4"];
+  for (const id of [...failing, ...others]) {
+    await world.commit(id, id);
+    await world.run(id, true);
+  }
+  world.state.failsAt = (each) => failing.some((id) => each.startsWith(id));
+  await world.run("own");
+  const manifests = world.start("own");
+  await world.settle();
+  expect(world.logs).toHaveLength(FAILURES_MAX);
+  await world.pass(minutes(20), "own");
+  expect([...world.files.keys()].sort()).toEqual(others.map((id) => path(id, FIRST)));
+  const logged = world.logs.length;
+  await world.pass(minutes(20), "own");
+  expect(world.logs).toHaveLength(logged + 2 * FAILURES_MAX); // They are still tried.
+  world.state.failsAt = () => false;
+  await world.pass(minutes(20), "own");
+  expect(world.files.size).toBe(failing.length + others.length);
   await manifests.close();
 });
 

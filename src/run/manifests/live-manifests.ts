@@ -3,7 +3,7 @@
 //       heartbeat after the day, both with some time for calls in flight. The ledger has everything
 //       that it says, so kill -9 loses nothing: a later process writes what is missing.
 //   V2. It never delays the pipeline. A manifest that cannot be written is counted, logged and
-//       tried again in the next round. Closing waits for at most CLOSE_MS.
+//       tried again in a later round. Closing waits for at most CLOSE_MS.
 //   V3. Processes that share a ledger may write the same part: they write the same bytes, once.
 //   V4. The first part of a day is written last, so if it exists, the day is complete. Until then
 //       the other parts may be of a writer that died, and older than the run: they are replaced. A
@@ -13,6 +13,8 @@
 //       says so. If the run continues, a second revision replaces it, in a folder of its own.
 //   V6. All runs of the ledger get manifests, the own run and the newest ones first. A round looks
 //       at a bounded number of runs and days; the next one starts where it stopped.
+//   V7. A day that failed waits until the other runs had their turn, so days that keep failing
+//       delay no other. A round tries at most FAILURES_MAX days that fail: the target may be down.
 
 import { type DurationMs, days, type EpochMs, minutes, seconds } from "../../core/units.ts";
 import { messageOf } from "../../ingest/policy/error-text.ts";
@@ -41,8 +43,8 @@ const RUNS_PER_PAGE = 100;
 const PAGES_PER_ROUND = 3;
 /** Days that a round writes. */
 const DAYS_PER_ROUND = 100;
-/** After so many failures, a round ends. */
-const FAILURES_MAX = 3;
+/** After so many failures, a round ends (V7). */
+export const FAILURES_MAX = 3;
 const DAY_MS: DurationMs = days(1);
 
 export interface LiveManifests {
@@ -103,58 +105,98 @@ function createManifestWriter(
   options: ManifestsOptions,
   signal: AbortSignal,
 ) {
-  const { ledger, telemetry } = ports;
+  const { ledger } = ports;
   const { scope, runId } = options;
-  const days = createDayWriter(ports, options, signal);
+  const round = createRound(ports, options, signal);
   /** Where the next round continues; null if it starts from the newest run. */
   let cursor: string | null = null;
-  const round = { written: 0, failures: 0 };
-  const isFull = () => round.written >= DAYS_PER_ROUND || round.failures >= FAILURES_MAX;
-
-  async function writeRun(row: RunRow): Promise<void> {
-    try {
-      for (const day of daysOf({ scope, row })) {
-        if (!isFull() && (await days.write(row, day))) round.written += 1;
-      }
-    } catch (error) {
-      if (signal.aborted) throw error;
-      round.failures += 1;
-      reportFailure(telemetry, error); // V2
-    }
-  }
 
   async function writePage(after: string | null): Promise<string | null> {
     const page = await ledger.listRuns(scope, { after, limit: RUNS_PER_PAGE });
-    for (const row of page.runs) await writeRun(row);
+    for (const row of page.runs) if (row.id !== runId) await round.writeRun(row);
     return page.next;
   }
 
   /** V6 */
   async function writeRuns(): Promise<void> {
     const own = await ledger.findRun(scope, runId);
-    if (own !== undefined) await writeRun(own);
+    if (own !== undefined) await round.writeRun(own);
     const second = await writePage(null);
-    if (second === null || isFull()) return;
-    cursor ??= second;
+    if (round.isFull()) return;
+    cursor = second === null ? null : (cursor ?? second);
     for (let page = 1; page < PAGES_PER_ROUND && cursor !== null; page += 1) {
       const next: string | null = await writePage(cursor);
-      if (isFull()) return;
+      if (round.isFull()) return;
       cursor = next;
     }
+    if (cursor === null) await round.writeWaiting(); // V7
   }
 
   return {
     /** Whether it looked at all runs; if not, the next round is due soon. */
     async round(): Promise<boolean> {
-      Object.assign(round, { written: 0, failures: 0 });
+      round.begin();
       try {
         await writeRuns();
       } catch (error) {
         if (signal.aborted) return true;
-        round.failures += 1;
-        reportFailure(telemetry, error); // V2
+        round.failed(error);
       }
-      return round.failures > 0 || (cursor === null && !isFull());
+      return round.hasFailed() || (cursor === null && !round.isFull());
+    },
+  };
+}
+
+/** What one round writes, and the days that wait for a later one (V7). */
+function createRound(ports: ManifestsPorts, options: ManifestsOptions, signal: AbortSignal) {
+  const { ledger, telemetry } = ports;
+  const { scope, runId } = options;
+  const days = createDayWriter(ports, options, signal);
+  /** Days that failed, by `run/day`, the longest waiting first. */
+  const waiting = new Map<string, { readonly id: string; readonly day: EpochMs }>();
+  let earlier: readonly string[] = [];
+  let written = 0;
+  let failures = 0;
+  const isFull = () => written >= DAYS_PER_ROUND || failures >= FAILURES_MAX;
+  const failed = (error: unknown) => {
+    failures += 1;
+    reportFailure(telemetry, error); // V2
+  };
+
+  async function writeDay(row: RunRow, day: EpochMs): Promise<void> {
+    const { id } = row;
+    try {
+      if (await days.write(row, day)) written += 1;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (id !== runId) waiting.set(`${id}/${day}`, { id, day }); // V6, V7
+      failed(error);
+    }
+  }
+
+  return {
+    isFull,
+    failed,
+    hasFailed: () => failures > 0,
+    begin() {
+      earlier = [...waiting.keys()];
+      written = 0;
+      failures = 0;
+    },
+    async writeRun(row: RunRow): Promise<void> {
+      for (const day of daysOf({ scope, row })) {
+        if (!isFull() && !waiting.has(`${row.id}/${day}`)) await writeDay(row, day); // V7
+      }
+    },
+    /** Tries the days again that failed in earlier rounds (V7). */
+    async writeWaiting(): Promise<void> {
+      for (const name of earlier) {
+        const day = waiting.get(name);
+        if (day === undefined || isFull()) continue;
+        waiting.delete(name);
+        const row = await ledger.findRun(scope, day.id);
+        if (row !== undefined) await writeDay(row, day.day);
+      }
     },
   };
 }

@@ -112,7 +112,8 @@ export class LedgerReplays implements Replays {
       refuseReplay(goneText(gone, this.#pipeline.source.contents)); // O2
     }
     const missing = [...gone, ...superseded];
-    if (inputs.length === 0) refuseReplay("every version is gone; nothing to replay");
+    if (inputs.length === 0)
+      refuseReplay("no version of the window can be read; nothing to replay");
     const file = this.#options.file === undefined ? null : resolve(this.#options.file);
     const entry = await registerReplay(
       this.#ports,

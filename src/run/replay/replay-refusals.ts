@@ -6,20 +6,32 @@ import type { GoneVersion } from "../../replay/check-versions.ts";
 
 const GONE_SHOWN = 3;
 
-/** What to do about object versions, or messages, that are gone. */
+const CAUSES = ["gone", "masked", "unreadable"] as const;
+const PHRASES = {
+  gone: "are gone",
+  masked: "were archived masked, because of govern, and cannot be read in that form",
+  unreadable: "cannot be read by the present code",
+} as const;
+const MASKED_FIX =
+  'let decode, key and eventTime of the pipeline file accept "***" in masked fields';
+
+/** What to do about object versions, or messages, that cannot be replayed. */
 export function goneText(
   gone: readonly GoneVersion[],
   contents: Pipeline["source"]["contents"],
 ): string {
   const what = contents === "messages" ? "messages" : "object versions";
-  const shown = gone.slice(0, GONE_SHOWN).map(({ uri, versionId, reason }) => {
-    return `${uri}${versionId === null ? "" : ` version ${versionId}`} ${reason}`;
+  const parts = CAUSES.flatMap((cause) => {
+    const some = gone.filter((version) => (version.cause ?? "gone") === cause);
+    if (some.length === 0) return [];
+    const shown = some.slice(0, GONE_SHOWN).map(({ uri, versionId, reason }) => {
+      return `${uri}${versionId === null ? "" : ` version ${versionId}`} ${reason}`;
+    });
+    const more = some.length > GONE_SHOWN ? ` and ${some.length - GONE_SHOWN} more` : "";
+    const listed = `${some.length} ${what} of the window ${PHRASES[cause]}: ${shown.join("; ")}${more}`;
+    return cause === "masked" ? [listed, MASKED_FIX] : [listed];
   });
-  const more = gone.length > GONE_SHOWN ? ` and ${gone.length - GONE_SHOWN} more` : "";
-  return (
-    `${gone.length} ${what} of the window are gone: ${shown.join("; ")}${more}; ` +
-    "--skip-gone replays the others, and keeps the live rows of these"
-  );
+  return `${parts.join("; ")}; --skip-gone replays the others, and keeps the live rows of these`;
 }
 
 /** Throws TG_REPLAY_REFUSED. */

@@ -254,3 +254,40 @@ test("an archived message that is gone or altered: reported before anything runs
     /^s3:\/\/kept\/.* may not be read \(denied\), so it may exist; allow s3:GetObject on it/,
   );
 });
+
+test("an archived message that its mask made unreadable: reported as masked, not as gone, before anything runs", async () => {
+  interface Card {
+    readonly id: string;
+    readonly amount: number;
+    readonly at: string;
+  }
+  const eventTimes = (at: (text: string) => string) => ({
+    govern: (event: { body?: Card }) => (event.body?.id === "a" ? "mask" : "allow"),
+    mask: ["at"],
+    source: {
+      queue: "orders",
+      key: (order: object) => (order as Card).id,
+      eventTime: (order: object) => at((order as Card).at),
+    },
+  });
+  const live = messagesPipeline(
+    2,
+    eventTimes((text) => text),
+  );
+  await using world = await startMessageWorld(join(folder, "masked"), live);
+  const at = "2026-01-01T00:00:00Z";
+  for (const id of ["a", "b"]) await world.send({ id, amount: 1, at });
+  await using replays = await world.replays(live);
+  const request = world.request();
+  const { gone } = await replays.plan(request);
+  expect(gone).toMatchObject([{ cause: "masked" }]);
+  await expect(replays.start(request)).rejects.toThrow(
+    /^1 messages of the window were archived masked, because of govern, .*: s3:\/\/kept\/.* cannot be read by the present code: .*; let decode, key and eventTime of the pipeline file accept "\*\*\*" in masked fields; --skip-gone replays the others/,
+  );
+  expect(await replays.list()).toEqual([]);
+  const { state, entry } = await replays.start(request, { skipGone: true });
+  expect([state, entry.inputs]).toEqual(["ready", 1]);
+  const accepting = eventTimes((text) => (text === "***" ? at : text));
+  await using fixed = await world.replays(messagesPipeline(2, accepting));
+  expect((await fixed.plan(world.request())).gone).toEqual([]);
+});

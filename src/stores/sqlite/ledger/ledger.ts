@@ -110,7 +110,7 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   const { path, readOnly = false, mustExist = readOnly, busyMs = BUSY_MS_DEFAULT } = options;
   if (mustExist && !existsSync(path)) throw noFile(path);
   if (!readOnly) {
-    refuseOtherVersion(path, SQLITE_LEDGER); // M2 of schema.ts
+    refuseOtherVersion(path, SQLITE_LEDGER, busyMs); // M2 of schema.ts
     renewLog(path); // Q3
   }
   const db = readOnly
@@ -119,9 +119,9 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   try {
     const exists = hasSqliteSchema(db, SQLITE_LEDGER); // M2 of schema.ts
     if (mustExist && !exists) throw noLedger(path);
+    db.exec(`PRAGMA cache_size = -${CACHE_KIB};`);
     if (readOnly) return db;
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
-    db.exec(`PRAGMA cache_size = -${CACHE_KIB};`);
     createSqliteTables(db, SQLITE_LEDGER);
     return db;
   } catch (error) {
