@@ -8,8 +8,8 @@
 //       different ones, and Node finds the code that it compiled in an earlier run.
 //   B4. Packages are not bundled, except readers of many small files. Node finds the others because
 //       the folder is inside node_modules.
-//   B5. A module is loaded in the same cases as from sources, so that a command does not load drivers
-//       that it does not use: files are split where imports are dynamic.
+//   B5. A module is loaded in the same cases as from sources, so that a command does not load
+//       drivers that it does not use: files are split where imports are dynamic.
 
 import { createHash } from "node:crypto";
 import {
