@@ -28,7 +28,7 @@
 import { unreachable } from "../core/assert.ts";
 import { parseTraceparent } from "../core/events/trace-context.ts";
 import { noHash } from "../core/input-hash.ts";
-import { msBetween } from "../core/units.ts";
+import { type DurationMs, msBetween } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Random } from "../ports/random.ts";
 import type { Confirmation, Fence } from "../ports/record.ts";
@@ -80,6 +80,8 @@ export interface Stages {
   /** Whether a group halts at the first record that is not done (P4). */
   readonly halting: boolean;
   readonly attemptsMax: number;
+  /** The longest lease of a claim: no record is busy for longer (Y5 of retry.ts). */
+  readonly busyMsMax: DurationMs;
   /** Called once per outcome. */
   readonly onOutcome: (
     record: WorkRecord,
@@ -376,7 +378,7 @@ function afterRefusal(
     case "stale":
       return { kind: "done", how: refusal.kind }; // P1
     case "busy": {
-      const remainingMs = msBetween(clock.now(), refusal.until);
+      const remainingMs = Math.min(msBetween(clock.now(), refusal.until), stages.busyMsMax);
       const delayMs = busyDelayMs(remainingMs, random.fraction());
       return { kind: "later", delayMs, why: "busy", blames: "record" };
     }

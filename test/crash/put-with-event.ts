@@ -7,6 +7,8 @@
 //   E4. Sequencers of a key grow over crashes.
 //   E5. Half of the keys notify a queue of their creation, half a topic that the queue subscribes
 //       to; all notify the queue of their removal.
+//   E6. Every second kill waits until each client has had a reply, however slow the machine is: a
+//       server that is killed before its first reply proves nothing.
 
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync } from "node:fs";
@@ -235,6 +237,7 @@ async function work(server: ChildServer, round: number, seed: number): Promise<A
   const client = new Client(server.port);
   const attempts: Attempt[] = [];
   let killed = false;
+  const firstReplies = Array.from({ length: CLIENTS }, () => Promise.withResolvers<void>());
   const loops = Array.from({ length: CLIENTS }, async (_, number) => {
     for (let count = 0; !killed; count += 1) {
       const key = `${random.between(0, 1) === 0 ? "q" : "t"}-r${round}-c${number}-${count}`;
@@ -244,6 +247,7 @@ async function work(server: ChildServer, round: number, seed: number): Promise<A
       const attempt: Attempt = { key, body, way, answered: false, deletion: "none" };
       attempts.push(attempt);
       const made = await make(client, attempt);
+      firstReplies[number]?.resolve();
       if (made === null) return;
       attempt.answered = made;
       if (way !== "delete") continue;
@@ -254,6 +258,8 @@ async function work(server: ChildServer, round: number, seed: number): Promise<A
     }
   });
   await sleepMs(random.between(WORK_MS_MIN, WORK_MS_MAX));
+  // E6
+  if (round % 2 === 1) await Promise.all(firstReplies.map(({ promise }) => promise));
   await server.kill();
   killed = true;
   await Promise.all(loops);

@@ -7,6 +7,8 @@
 //       delay subtracts the time that has passed since.
 //   Y4. Randomness is a fraction in [0, 1) that the caller draws. Every result is a whole, finite,
 //       non-negative number of milliseconds, for any input.
+//   Y5. A lease ends by the clock of its ledger. A clock that is set back meanwhile makes it look
+//       far away, so a busy record waits no longer than any process of the pipeline takes a lease.
 
 import { SQS_VISIBILITY_MS_MAX } from "../../core/limits.ts";
 import { type DurationMs, durationMs, minutes, seconds } from "../../core/units.ts";
@@ -49,6 +51,18 @@ export function retryDelayMs(
 export function busyDelayMs(remainingMs: number, fraction: number): DurationMs {
   const jitter = BUSY_JITTER_MS * fractionOf(fraction);
   return bounded(Math.ceil(Math.max(0, remainingMs) + jitter), DELAY_MS_MAX);
+}
+
+/** Beyond twice the timeout of a handler: what a backfill adds to it, and some more. */
+const BATCH_MARGIN_MS: DurationMs = minutes(1);
+
+/** The longest lease of a pipeline: that of a consumer, or of a batch (Y5). */
+export function longestLeaseMs(pipeline: {
+  readonly visibilityMs: DurationMs;
+  readonly timeoutMs: DurationMs;
+}): DurationMs {
+  const { visibilityMs, timeoutMs } = pipeline;
+  return durationMs(Math.max(visibilityMs, 2 * timeoutMs + BATCH_MARGIN_MS));
 }
 
 /**

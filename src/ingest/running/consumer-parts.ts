@@ -17,6 +17,7 @@ import type { Sink, Stage, StageRequest } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { Turn } from "../../ports/turn.ts";
 import type { Stages } from "../pipeline.ts";
+import { longestLeaseMs } from "../policy/retry.ts";
 import { readQuarantine } from "../quarantine/store-quarantine.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { type Claim, createClaimStage } from "../stages/claim.ts";
@@ -152,10 +153,8 @@ function createStages(
       }),
     },
   );
-  const late = createLateStage(
-    { ...ports, masked, lateQueue: ports.lateQueue ?? null },
-    { ...options, queue },
-  );
+  const lateQueue = ports.lateQueue ?? null;
+  const late = createLateStage({ ...ports, masked, lateQueue }, { ...options, queue });
   return {
     clock: ports.clock,
     random: ports.random,
@@ -167,6 +166,7 @@ function createStages(
     late,
     halting: queue.fifo,
     attemptsMax: pipeline.retry.attempts,
+    busyMsMax: longestLeaseMs(pipeline),
     decode: ({ delivery }) => decode(delivery),
     times: timesOf({ ...ports, mask, masked }, { ...options, queue: queue.name }),
     groupOf: createGroupNames({ telemetry, mask, masked }, pipeline, queue.fifo),

@@ -1,8 +1,9 @@
 // Recent keys: a bounded set of record keys that forgets old ones. It is a hint, not a proof.
 //   G1. A key has one slot, by its hash, and a newer key of the same slot replaces it. Numbers in
-//       one typed array, because a Set of texts that always changes is work for the garbage
-//       collector.
+//       typed arrays, because a Set of texts that always changes is work for the garbage collector.
 //   G2. A slot has 52 bits of hash, so two keys that look alike are rare, but possible.
+//   G3. Slots are in pages, and a page exists once it has a key: a consumer that ends after a few
+//       records, as in tests and the simulator, does not clear half a megabyte first.
 
 import type { RecordKey } from "../../ports/record.ts";
 
@@ -12,6 +13,8 @@ export interface RecentKeys {
 }
 
 const LOW_BITS = 0x100000;
+const PAGE_BITS = 10;
+const PAGE_SLOTS = 1 << PAGE_BITS;
 
 /** The lower half chooses the slot; both together identify the key (G2). */
 function hashOf(key: string): number {
@@ -28,16 +31,20 @@ function hashOf(key: string): number {
 
 /** `keysMax`: a power of two, at most 2^20. */
 export function createRecentKeys(keysMax: number): RecentKeys {
-  const slots = new Float64Array(keysMax);
+  const pages: (Float64Array | undefined)[] = [];
   const slotOf = (hash: number) => hash & (keysMax - 1);
   return {
     add(key) {
       const hash = hashOf(key);
-      slots[slotOf(hash)] = hash; // G1
+      const slot = slotOf(hash);
+      const page = pages[slot >>> PAGE_BITS] ?? new Float64Array(PAGE_SLOTS);
+      page[slot & (PAGE_SLOTS - 1)] = hash; // G1
+      pages[slot >>> PAGE_BITS] = page; // G3
     },
     has(key) {
       const hash = hashOf(key);
-      return slots[slotOf(hash)] === hash;
+      const slot = slotOf(hash);
+      return pages[slot >>> PAGE_BITS]?.[slot & (PAGE_SLOTS - 1)] === hash;
     },
   };
 }

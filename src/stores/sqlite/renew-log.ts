@@ -12,7 +12,6 @@
 
 import {
   closeSync,
-  existsSync,
   fstatSync,
   fsyncSync,
   openSync,
@@ -28,14 +27,20 @@ import { isBusy } from "../../ledger/sqlite-code.ts";
 
 const COPY_BYTES = 1_024 * 1_024;
 
+const logOf = (path: string) => `${path}-wal`;
+
+/** Whether the database has a log with content. Another process may delete the log at any time. */
+export function hasLog(path: string): boolean {
+  return (statSync(logOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
+}
+
 /** Renews the log of the database at `path`, if there is one and no other connection uses it. */
 export function renewLog(path: string): "renewed" | "no-log" | "in-use" {
-  const log = `${path}-wal`;
-  if (!existsSync(log) || statSync(log).size === 0) return "no-log";
+  if (!hasLog(path)) return "no-log";
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
     if (!lockExclusively(database)) return "in-use"; // N4
-    copyDurably(log); // N2
+    copyDurably(logOf(path)); // N2
     foldLog(database); // N3
     return "renewed";
   } finally {

@@ -110,7 +110,7 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   const { path, readOnly = false, mustExist = readOnly, busyMs = BUSY_MS_DEFAULT } = options;
   if (mustExist && !existsSync(path)) throw noFile(path);
   if (!readOnly) {
-    refuseOtherVersion(path, SQLITE_LEDGER); // M2 of schema.ts
+    refuseOtherVersion(path, SQLITE_LEDGER, busyMs); // M2 of schema.ts
     renewLog(path); // Q3
   }
   const db = readOnly

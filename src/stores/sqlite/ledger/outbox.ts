@@ -56,7 +56,7 @@ const CHECKPOINT_PAGES = 1_000;
 const TAKE_PAGE_ROWS = 256;
 
 function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
-  refuseOtherVersion(path, SQLITE_OUTBOX); // M2 of schema.ts
+  refuseOtherVersion(path, SQLITE_OUTBOX, busyMs); // M2 of schema.ts
   renewLog(path); // Q3
   const db = new DatabaseSync(path, { timeout: busyMs });
   try {
@@ -74,10 +74,10 @@ export function findSqliteOutbox(
   ports: { readonly clock: Clock },
   options: SqliteOutboxOptions,
 ): Outbox | null {
-  const { path } = options;
+  const { path, busyMs = BUSY_MS_DEFAULT } = options;
   if (!existsSync(path)) return null;
   const exists = guard(path, () => {
-    const db = new DatabaseSync(path, { readOnly: true });
+    const db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     try {
       return schemaVersion(db, "outbox") > 0;
     } finally {

@@ -4,9 +4,10 @@
 //   M2. A version has one set of tables. Nothing is migrated: a file of another version, older or
 //       newer, is rejected and left unchanged.
 
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { otherVersion } from "../../../ledger/schema-version.ts";
+import { hasLog } from "../renew-log.ts";
 import { SQLITE_BATCH_TABLES } from "./batch-tables.ts";
 import { SQLITE_CLOCK_TABLE } from "./clock-table.ts";
 import { SQLITE_LEDGER_TABLES } from "./ledger-tables.ts";
@@ -49,12 +50,12 @@ export function hasSqliteSchema(db: DatabaseSync, { part, version }: SqliteSchem
 
 /**
  * Throws if the file has another version of the part. Call it before the file's log is renewed,
- * which writes (M2). A file without a log needs no check of its own.
+ * which writes (M2). A file without a log needs no check of its own. Another process may renew the
+ * log now, or close the file as the last one; both hold a lock, for which this waits.
  */
-export function refuseOtherVersion(path: string, schema: SqliteSchema): void {
-  const log = `${path}-wal`;
-  if (!existsSync(path) || !existsSync(log) || statSync(log).size === 0) return;
-  const db = new DatabaseSync(path, { readOnly: true });
+export function refuseOtherVersion(path: string, schema: SqliteSchema, busyMs: number): void {
+  if (!existsSync(path) || !hasLog(path)) return;
+  const db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
   try {
     hasSqliteSchema(db, schema);
   } finally {
