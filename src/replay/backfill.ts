@@ -14,6 +14,7 @@
 //       is not done holds the later ones back, as it could not be applied after them.
 //   B7. A pause of the pipeline holds a backfill as it holds a consumer: no handler starts, running
 //       ones finish, and the backfill continues after the resume (pause-gate.ts).
+//   B8. The rate holds after a pause, too: the time of the pause is not made up for.
 
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -178,6 +179,7 @@ class Backfill {
   readonly #ports: BackfillPorts;
   readonly #options: BackfillOptions;
   readonly #startedAt: EpochMs;
+  #pausedMs = 0;
   readonly #gate: PauseGate;
   readonly #first: EpochMs;
   readonly #ending = new AbortController();
@@ -245,7 +247,7 @@ class Backfill {
 
   #progress(): BackfillProgress {
     const { listed } = this.#counts;
-    const tookMs = this.#ports.clock.now() - this.#startedAt;
+    const tookMs = this.#ports.clock.now() - this.#startedAt - this.#pausedMs;
     const total = this.#total;
     const remainingMs =
       total === null || listed === 0 ? null : ((total - listed) / listed) * Math.max(tookMs, 1);
@@ -349,7 +351,7 @@ class Backfill {
     const time = { workMs: batchMs, totalMs: durationMs(batchMs + SETTLE_MS) };
     await this.#pace(open.length, signal);
     for (let round = 1; round <= ROUNDS_MAX && open.length > 0; round += 1) {
-      if (!(await this.#gate.passes(signal))) signal.throwIfAborted(); // B7
+      await this.#waitForResume(signal);
       const results = await this.#gate.run(runner, open, time);
       const returned = results.filter(({ settlement }) => settlement.kind !== "delete");
       this.#add("done", results.length - returned.length);
@@ -369,13 +371,21 @@ class Backfill {
     return open.map(({ messageId }) => keys.get(messageId) ?? "");
   }
 
+  /** B7, B8 */
+  async #waitForResume(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ports;
+    const since = clock.now();
+    if (!(await this.#gate.passes(signal))) signal.throwIfAborted();
+    this.#pausedMs += clock.now() - since;
+  }
+
   /** Waits until the rate allows that many more objects. */
   async #pace(count: number, signal: AbortSignal): Promise<void> {
     const { rate } = this.#options;
     const { clock } = this.#ports;
     if (rate === null || count === 0) return;
     const dueMs = (this.#sent / rate) * 1_000;
-    const waitMs = Math.ceil(this.#startedAt + dueMs - clock.now());
+    const waitMs = Math.ceil(this.#startedAt + this.#pausedMs + dueMs - clock.now());
     this.#sent += count;
     if (waitMs > 0) await clock.sleep(durationMs(Math.min(waitMs, hours(1))), signal);
   }
