@@ -50,10 +50,10 @@ test("records beyond the limit keep their oldest event time, and count no messag
 
 test("what a process left behind is taken over once, however often (T4)", () => {
   const returned = new ReturnedRecords();
-  const left = { messages: 3, oldest: at(-60), until: at(5) };
-  returned.inherit("gone", left);
-  returned.inherit("gone", left);
-  expect(returned.report()).toEqual(left);
+  const inherited = { messages: 3, oldest: at(-60), until: at(5) };
+  returned.inherit("gone", inherited);
+  returned.inherit("gone", inherited);
+  expect(returned.report()).toEqual(inherited);
   returned.forget(at(6), at(6), true);
   expect(returned.report()).toEqual(NONE);
 });
