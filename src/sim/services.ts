@@ -114,7 +114,6 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const frozen = { rate: mix.frozenHolders, leaseMs: topology.visibilityMs };
   const holders = new FrozenHolders({ seed, scheduler, faults, quietAt, ...frozen });
   const names = createRecordNames(PIPELINE_NAME, 0);
-  const receipts: Receipts = new Map();
   const storeFaults: StoreFaults = { next: null, commitMsMax: 0 };
   const brokerClock: HostClock = { aheadMs: 0 };
   const brokerProcess = new SimProcess("broker", scheduler, () => {}, brokerClock);
@@ -148,7 +147,7 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     storeFaults,
     ...queues,
     queue,
-    ports: { network, faults, history, names, receipts, holders },
+    ports: { network, faults, history, names, holders, receipts: new Map() },
     bucket: new SimBucket(topology.versioned),
     tables,
     results: new SimResults(history, names),

@@ -56,7 +56,7 @@ export interface Topology {
   readonly lateEvents: number;
   /** Backfills beside the workload. Default: none. */
   readonly backfills?: number;
-  /** Whether the pipeline archives its messages, and replays run from the archive. Default: false. */
+  /** Whether the pipeline archives its messages, which replays then read. Default: false. */
   readonly archive?: boolean;
   /** Audits beside the workload. Default: none. */
   readonly audits?: number;

@@ -73,8 +73,10 @@ export const ARCHIVE_FLAWS: Readonly<Record<string, ArchiveFlaw>> = {
           const deliveries = await ports.queue.receive(...call);
           for (const { messageId, body, attributes, groupId, sentAt } of deliveries) {
             const message = { messageId, body, attributes, groupId, sentAt, dedupId: null };
-            const kept = { ...message, identity: messageId, masked: false };
-            void archive?.keep(asRecordKey(`k1:${messageId}`), kept, signal).catch(() => undefined);
+            const stored = { ...message, identity: messageId, masked: false };
+            void archive
+              ?.keep(asRecordKey(`k1:${messageId}`), stored, signal)
+              .catch(() => undefined);
           }
           return deliveries;
         };

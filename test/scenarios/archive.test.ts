@@ -1,5 +1,5 @@
-// Archived messages in simulated worlds: consumers archive beside crashes, lost answers and outages,
-// and replays run from the archive, during the faults and after them.
+// Archived messages in simulated worlds: consumers archive beside crashes, lost answers and
+// outages, and replays run from the archive, during the faults and after them.
 
 import { describe, expect, test } from "vitest";
 import { afterPromiseJobs as drain } from "../../src/platform/system-turn.ts";

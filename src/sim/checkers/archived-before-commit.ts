@@ -1,5 +1,5 @@
-// Archived before commit: in a world whose pipeline archives, a message is in the archive before its
-// record is committed, and the commit names the object (decision 0027).
+// Archived before commit: in a world whose pipeline archives, a message is in the archive before
+// its record is committed, and the commit names the object (decision 0027).
 
 import { type Checker, findings } from "./checker.ts";
 

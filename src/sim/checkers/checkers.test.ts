@@ -61,7 +61,7 @@ test("input-names-event: a stored input is about its own record", () => {
 test("archived-before-commit: a commit names a message that the archive has", () => {
   const facts = { ...FACTS, archives: true };
   const object = "s3://archive/e1";
-  const kept: NewEvent = { kind: "archived", name: "e1", object };
+  const stored: NewEvent = { kind: "archived", name: "e1", object };
   const commit: NewEvent = {
     kind: "committed",
     name: "e1",
@@ -71,10 +71,10 @@ test("archived-before-commit: a commit names a message that the archive has", ()
     archived: object,
   };
   const reported = (...drafts: NewEvent[]) => violatedBy(history(...drafts), facts);
-  expect(reported(kept, commit)).not.toContain("archived-before-commit");
-  expect(reported(commit, kept)).toContain("archived-before-commit");
-  expect(reported({ ...kept, name: "e2" }, commit)).toContain("archived-before-commit");
-  expect(reported(kept, { ...commit, archived: null })).toContain("archived-before-commit");
+  expect(reported(stored, commit)).not.toContain("archived-before-commit");
+  expect(reported(commit, stored)).toContain("archived-before-commit");
+  expect(reported({ ...stored, name: "e2" }, commit)).toContain("archived-before-commit");
+  expect(reported(stored, { ...commit, archived: null })).toContain("archived-before-commit");
 });
 
 test("replay-same-messages: a replayed handler gets what a live one got", () => {

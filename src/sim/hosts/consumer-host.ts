@@ -161,14 +161,10 @@ export class ConsumerHost {
         history.add(this.name, { kind: "handling", name, attempt, fence, lane }),
       drew: (name, fence, values) =>
         history.add(this.name, { kind: "drew", name, fence, replayed: false, values }),
-      ...(topology.archive === true && {
-        read: (name, content) =>
-          history.add(this.name, { kind: "read", name, replayed: false, content }),
-      }),
+      ...(topology.archive === true && { read: this.#read }),
       lateMsOf,
       driftMsOf: services.driftMsOf,
     });
-    const { visibilityMs } = pipeline;
     const renewer = parts.createLeaseRenewer(
       {
         queue: createSimQueue(ports, renewerProcess, from, work),
@@ -177,7 +173,7 @@ export class ConsumerHost {
         clock: renewerProcess.clock,
         telemetry: SILENT,
       },
-      { visibilityMs, leaseMs: visibilityMs },
+      { visibilityMs: pipeline.visibilityMs, leaseMs: pipeline.visibilityMs },
     );
     return parts.createConsumer(
       {
@@ -208,6 +204,10 @@ export class ConsumerHost {
       ? createSimObjectsSink(ports, process, results, endpoints.sink)
       : createSimIdempotentSink(ports, process, table, endpoints.sink);
   }
+
+  readonly #read = (name: string, content: string): void => {
+    this.#services.history.add(this.name, { kind: "read", name, replayed: false, content });
+  };
 
   #archive(process: SimProcess, { archive: settings }: Pipeline): MessageArchive | null {
     const { ports, endpoints, archive } = this.#services;

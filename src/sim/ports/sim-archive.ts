@@ -1,5 +1,5 @@
-// Sim archive: the bucket in which a pipeline keeps its messages, as a separate service. Every write
-// and every read is a faulty call: it may fail, lose its answer, or end with a crash.
+// Sim archive: the bucket in which a pipeline keeps its messages, as a separate service. Every
+// write and every read is a faulty call: it may fail, lose its answer, or end with a crash.
 //   V1. The history has a message from the moment at which the bucket has it.
 
 import { decodeArchived } from "../../core/events/archived-message.ts";
