@@ -4,15 +4,17 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { bundled } from "../support/bundle/bundled.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
+const main = await bundled("src/cli/main.ts");
 const folder = useTemporaryFolder("prove");
 
 const prove = (...words: string[]) => command("prove", ...words);
 
 function command(...words: string[]) {
-  const args = [join(root, "src/cli/main.ts"), ...words];
+  const args = [main, ...words];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: root,
     encoding: "utf8",

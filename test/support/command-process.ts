@@ -1,6 +1,8 @@
 // Command processes: `tidegate` as a real process, and what it printed.
 //   P1. Every test has a folder of its own, in which its commands run; both are gone after it,
 //       whatever the test left running.
+//   P2. A command into which a test imports code by NODE_OPTIONS runs from its sources, whose
+//       modules that code may patch.
 
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,8 +10,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach } from "vitest";
+import { bundled } from "./bundle/bundled.ts";
 
-const MAIN = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+const SOURCE = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+const MAIN = await bundled("src/cli/main.ts");
 
 export interface CommandRun {
   readonly child: ChildProcess;
@@ -31,7 +35,8 @@ export function startCommand(words: readonly string[], options: CommandOptions =
   const { outTo = "pipe", errTo = "pipe", ...others } = options;
   const env = { ...process.env, ...options.env };
   const stdio: StdioOptions = ["pipe", outTo, errTo];
-  const child = spawn(process.execPath, [MAIN, ...words], { ...others, env, stdio });
+  const main = options.env?.NODE_OPTIONS === undefined ? MAIN : SOURCE; // P2
+  const child = spawn(process.execPath, [main, ...words], { ...others, env, stdio });
   const printed = { out: "", err: "" };
   child.stdout?.on("data", (chunk) => {
     printed.out += chunk;

@@ -4,22 +4,28 @@
 import { writeFileSync } from "node:fs";
 import { createServer, request as send } from "node:http";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { SQS } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
 import { startCloud } from "../../../src/cloud/start-cloud.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
+import {
+  ANY_CREDENTIALS,
+  ANY_ENVIRONMENT,
+  createDynamoLedger,
+  postgresOrders,
+  type ReplayStores,
+  replayCommands,
+  sqliteOrders,
+} from "../../support/replay-commands.ts";
 import { createS3Client } from "../../support/s3-buckets.ts";
-import { queryPostgres, useDynamo, usePostgres } from "../../support/stores/database-servers.ts";
+import { useDynamo, usePostgres } from "../../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("replay-messages-stores");
 const postgres = await usePostgres();
 const moto = await useForeignServer("moto");
 const dynamo = await useDynamo();
-const credentials = { accessKeyId: "any", secretAccessKey: "any" };
-const env = { AWS_ACCESS_KEY_ID: "any", AWS_SECRET_ACCESS_KEY: "any", AWS_REGION: "us-east-1" };
 
 const sourceOf = (name: string, factor: number) => `import { pipeline, tables } from "tidegate";
 export default pipeline({
@@ -34,39 +40,24 @@ export default pipeline({
 });
 `;
 
-interface Stores {
-  readonly endpoint: string;
-  readonly name: string;
-  readonly location: readonly string[];
-  /** The live rows, as `id=amount`. */
-  rows(): Promise<string[]>;
-}
-
-async function openMessages({ endpoint, name, location }: Omit<Stores, "rows">) {
+async function openMessages({ endpoint, name, location }: Omit<ReplayStores, "rows">) {
   const s3 = createS3Client(endpoint);
   await s3.createBucket({ Bucket: `${name}-archive` });
-  const sqs = new SQS({ endpoint, region: "us-east-1", credentials });
+  const sqs = new SQS({ endpoint, region: "us-east-1", credentials: ANY_CREDENTIALS });
   const { QueueUrl } = await sqs.createQueue({ QueueName: name });
   for (const id of ["a", "b"]) {
     await sqs.sendMessage({ QueueUrl, MessageBody: JSON.stringify({ id, amount: 1 }) });
   }
   const file = join(folder, `${name}.ts`);
-  const start = (words: readonly string[]) =>
-    startCommand([...words, ...location, "--endpoint", endpoint], { env });
   const archived = async () => {
     const { Contents = [] } = await s3.listObjectsV2({ Bucket: `${name}-archive` });
     return Contents.length;
   };
   const run = ["run", file, "--metrics-port", "0", "--exit-when-idle"];
-  const cli = async (...words: string[]) => {
-    const { code, out, err } = await endOf(start([...words, "--json"]));
-    const lines = out.split("\n").filter((line) => line.startsWith("{"));
-    return { code, err, lines: lines.map((line) => JSON.parse(line)) };
-  };
-  return { file, start, archived, run, cli };
+  return { file, archived, run, ...replayCommands({ endpoint, location }) };
 }
 
-async function repairMessages(stores: Stores): Promise<void> {
+async function repairMessages(stores: ReplayStores): Promise<void> {
   const { rows, name } = stores;
   const { file, start, archived, run, cli } = await openMessages(stores);
   writeFileSync(file, sourceOf(name, 2));
@@ -81,7 +72,8 @@ async function replayAndPromote({
   name,
   cli,
   rows,
-}: Pick<Awaited<ReturnType<typeof openMessages>>, "file" | "cli"> & Pick<Stores, "name" | "rows">) {
+}: Pick<Awaited<ReturnType<typeof openMessages>>, "file" | "cli"> &
+  Pick<ReplayStores, "name" | "rows">) {
   writeFileSync(file, sourceOf(name, 1));
   const to = new Date().toISOString();
   const manifests = join(folder, `${name}-manifests`);
@@ -117,15 +109,6 @@ async function startProxy(endpoint: string, onPut: () => void) {
   return { url: `http://127.0.0.1:${port}`, close: () => server.close() };
 }
 
-function sqliteRows(path: string) {
-  return async () => {
-    const db = new DatabaseSync(path, { readOnly: true });
-    const rows = db.prepare("SELECT id, amount FROM orders ORDER BY id").all();
-    db.close();
-    return rows.map(({ id, amount }) => `${id}=${amount}`);
-  };
-}
-
 test("a consumer killed between archive and commit commits once, and its messages can be replayed", async () => {
   await using cloud = await startCloud({ port: 0 });
   const { endpoint } = cloud;
@@ -137,17 +120,19 @@ test("a consumer killed between archive and commit commits once, and its message
   const killed = { kill: () => {} };
   const proxy = await startProxy(endpoint, () => killed.kill());
   const servers = { AWS_ENDPOINT_URL_SQS: endpoint, AWS_ENDPOINT_URL_S3: proxy.url };
-  const first = startCommand([...run, ...stores.location], { env: { ...env, ...servers } });
+  const first = startCommand([...run, ...stores.location], {
+    env: { ...ANY_ENVIRONMENT, ...servers },
+  });
   killed.kill = () => void first.child.kill("SIGKILL");
   expect(await first.ended).toMatchObject({ signal: "SIGKILL" });
   proxy.close();
-  expect([await sqliteRows(path)(), (await archived()) > 0]).toEqual([[], true]);
+  expect([await sqliteOrders(path)(), (await archived()) > 0]).toEqual([[], true]);
   const second = start(["run", file, "--metrics-port", "0"]);
-  await expect.poll(sqliteRows(path), { timeout: 60_000 }).toEqual(["a=2", "b=2"]);
+  await expect.poll(sqliteOrders(path), { timeout: 60_000 }).toEqual(["a=2", "b=2"]);
   second.child.kill("SIGTERM");
   await second.ended;
   expect(await archived()).toBe(2);
-  await replayAndPromote({ file, name, cli, rows: sqliteRows(path) });
+  await replayAndPromote({ file, name, cli, rows: sqliteOrders(path) });
 }, 240_000);
 
 test.skipIf(!postgres.available)(
@@ -159,10 +144,7 @@ test.skipIf(!postgres.available)(
       endpoint: cloud.endpoint,
       name: "kept-postgres",
       location: ["--ledger", url],
-      async rows() {
-        const rows = await queryPostgres(url, "SELECT id, amount FROM orders ORDER BY id");
-        return rows.map(({ id, amount }) => `${id}=${amount}`);
-      },
+      rows: postgresOrders(url),
     });
   },
   240_000,
@@ -172,12 +154,10 @@ test.skipIf(moto === null || !dynamo.available)(
   "archived messages are replayed with a ledger on DynamoDB, a foreign queue and a foreign bucket",
   async () => {
     const name = `kept${Date.now()}`;
-    const ledger = `dynamodb://${name}?region=us-east-1&endpoint=${dynamo.endpoint}`;
-    const init = startCommand(["ledger", "init", "--listing", "--url", ledger], { env });
-    expect(await endOf(init)).toMatchObject({ code: 0 });
+    const ledger = await createDynamoLedger(name, dynamo.endpoint);
     const path = join(folder, "orders.db");
     const location = ["--ledger", ledger, "--tables-database", path];
-    await repairMessages({ endpoint: moto ?? "", name, location, rows: sqliteRows(path) });
+    await repairMessages({ endpoint: moto ?? "", name, location, rows: sqliteOrders(path) });
   },
   240_000,
 );

@@ -3,23 +3,27 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { SQS } from "@aws-sdk/client-sqs";
 import { expect, test } from "vitest";
 import { startCloud } from "../../../src/cloud/start-cloud.ts";
-import { endOf, startCommand } from "../../support/command-process.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
+import {
+  ANY_CREDENTIALS,
+  createDynamoLedger,
+  postgresOrders,
+  type ReplayStores,
+  replayCommands,
+  sqliteOrders,
+} from "../../support/replay-commands.ts";
 import { createS3Client } from "../../support/s3-buckets.ts";
-import { queryPostgres, useDynamo, usePostgres } from "../../support/stores/database-servers.ts";
+import { useDynamo, usePostgres } from "../../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("replay-stores");
 const postgres = await usePostgres();
 const moto = await useForeignServer("moto");
 const dynamo = await useDynamo();
-const credentials = { accessKeyId: "any", secretAccessKey: "any" };
 const HOUR_MS = 3_600_000;
-const env = { AWS_ACCESS_KEY_ID: "any", AWS_SECRET_ACCESS_KEY: "any", AWS_REGION: "us-east-1" };
 
 const sourceOf = (bucket: string, factor: number) => `import { pipeline, tables } from "tidegate";
 export default pipeline({
@@ -35,29 +39,16 @@ export default pipeline({
 });
 `;
 
-interface Stores {
-  readonly endpoint: string;
-  readonly bucket: string;
-  readonly location: readonly string[];
-  /** The live rows, as `id=amount`. */
-  rows(): Promise<string[]>;
-}
-
-async function repairDay({ endpoint, bucket, location, rows }: Stores): Promise<void> {
+async function repairDay({ endpoint, name: bucket, location, rows }: ReplayStores): Promise<void> {
   const s3 = createS3Client(endpoint);
   await s3.createBucket({ Bucket: bucket });
-  const sqs = new SQS({ endpoint, region: "us-east-1", credentials });
+  const sqs = new SQS({ endpoint, region: "us-east-1", credentials: ANY_CREDENTIALS });
   await sqs.createQueue({ QueueName: `${bucket}-events` });
   for (const id of ["a", "b"]) {
     await s3.putObject({ Bucket: bucket, Key: `in/${id}.csv`, Body: `id,amount\n${id},1\n` });
   }
   const file = join(folder, `${bucket}.ts`);
-  const cli = async (...words: string[]) => {
-    const all = [...words, ...location, "--endpoint", endpoint, "--json"];
-    const { code, out, err } = await endOf(startCommand(all, { env }));
-    const lines = out.split("\n").filter((line) => line.startsWith("{"));
-    return { code, err, lines: lines.map((line) => JSON.parse(line)) };
-  };
+  const { cli } = replayCommands({ endpoint, location });
   writeFileSync(file, sourceOf(bucket, 2));
   const until = new Date(Date.now() + HOUR_MS).toISOString();
   const ingested = await cli("backfill", file, "--until", until);
@@ -96,12 +87,9 @@ test.skipIf(!postgres.available)(
     const url = await postgres.freshUrl();
     await repairDay({
       endpoint: cloud.endpoint,
-      bucket: "replay-postgres",
+      name: "replay-postgres",
       location: ["--ledger", url],
-      async rows() {
-        const rows = await queryPostgres(url, "SELECT id, amount FROM orders ORDER BY id");
-        return rows.map(({ id, amount }) => `${id}=${amount}`);
-      },
+      rows: postgresOrders(url),
     });
   },
   240_000,
@@ -111,21 +99,13 @@ test.skipIf(moto === null || !dynamo.available)(
   "a day is repaired with a ledger on DynamoDB and objects of a foreign S3",
   async () => {
     const name = `replay${Date.now()}`;
-    const ledger = `dynamodb://${name}?region=us-east-1&endpoint=${dynamo.endpoint}`;
+    const ledger = await createDynamoLedger(name, dynamo.endpoint);
     const path = join(folder, "orders.db");
-    const words = ["ledger", "init", "--listing", "--url", ledger];
-    const init = await endOf(startCommand(words, { env }));
-    expect([init.code, init.err]).toEqual([0, ""]);
     await repairDay({
       endpoint: moto ?? "",
-      bucket: name,
+      name,
       location: ["--ledger", ledger, "--tables-database", path],
-      async rows() {
-        const db = new DatabaseSync(path, { readOnly: true });
-        const rows = db.prepare("SELECT id, amount FROM orders ORDER BY id").all();
-        db.close();
-        return rows.map(({ id, amount }) => `${id}=${amount}`);
-      },
+      rows: sqliteOrders(path),
     });
   },
   240_000,

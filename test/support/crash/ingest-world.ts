@@ -17,9 +17,11 @@ import { freePort } from "../../../scripts/free-port.ts";
 import { present } from "../../../src/core/assert.ts";
 import { buildEnvelope } from "../../../src/core/events/envelope.ts";
 import { VISIBILITY_MS, type WorkerConfig } from "../../crash/ingest-worker.ts";
+import { bundled } from "../bundle/bundled.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
-const WORKER = fileURLToPath(new URL("../../crash/ingest-worker.ts", import.meta.url));
+const CLOUD = await bundled("src/cli/main.ts");
+const WORKER = await bundled("test/crash/ingest-worker.ts");
 const REDRIVE_POINTS = new URL("../../crash/redrive-points.ts", import.meta.url).href;
 const REGION = "us-east-1";
 const REGION_AND_ACCOUNT = `${REGION}:000000000000`;
@@ -57,7 +59,7 @@ export class IngestWorld {
   async up(): Promise<void> {
     if (this.#port === 0) this.#port = await freePort();
     const args = ["--port", String(this.#port), "--data", join(this.folder, "cloud")];
-    this.#server = await startChild({ args: [MAIN, "up", ...args] });
+    this.#server = await startChild({ args: [CLOUD, "up", ...args] });
   }
 
   /** Kills the cloud with SIGKILL. */
