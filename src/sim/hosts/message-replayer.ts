@@ -4,6 +4,7 @@
 //   R1. Records of the replay's generation are not part of the history. What its handlers read and
 //       draw is, by the name of the live record.
 //   R2. Its sink writes nothing: what a handler reads decides what it would write.
+//   R3. A drop whose answer is lost is repeated: its inputs may be gone and its entry not.
 
 import { TidegateError } from "../../core/errors.ts";
 import { createSeededRandom } from "../../core/seeded-random.ts";
@@ -57,6 +58,8 @@ export class MessageReplayer {
     readonly parts: WorldParts;
   };
   #begun = false;
+  /** Whether the replay itself has ended, and is to be dropped. */
+  #ended = false;
   #done = false;
 
   constructor(
@@ -92,7 +95,9 @@ export class MessageReplayer {
     const session = this.#open(process);
     const { ledger, pipeline, objects } = session;
     const entry = (await this.#find(ledger)) ?? (await this.#plan(process, session));
-    if (entry !== null) {
+    if (entry !== null && this.#ended) {
+      await forgetReplay(ledger, SCOPE, entry); // R3
+    } else if (entry !== null) {
       const { clock, turn } = process;
       const random = createSeededRandom(`${this.#options.seed} ${this.name}`);
       const ports = { clock, turn, random, ledger, objects, rows: null, sink: NO_SINK };
@@ -111,6 +116,7 @@ export class MessageReplayer {
       if (how !== "complete" && how !== "failed") throw new Error(`the replay is ${how}`);
       const counts = { inputs: inputs.length, committed };
       this.#services.history.add(this.name, { kind: "messages-replayed", ...counts });
+      this.#ended = true;
       await forgetReplay(ledger, SCOPE, entry);
     }
     this.#done = true;
