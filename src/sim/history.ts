@@ -150,7 +150,13 @@ type Event =
   /** The late queue accepted the record's message. */
   | { readonly kind: "late-sent"; readonly name: string; readonly messageId: string }
   /** The pipeline says that it is complete up to `value`; it was asked at `startedAt`. */
-  | { readonly kind: "complete"; readonly value: number; readonly startedAt: number }
+  | {
+      readonly kind: "complete";
+      readonly value: number;
+      readonly startedAt: number;
+      /** Whether the queue only counted its messages, so that processes had to report theirs. */
+      readonly counted: boolean;
+    }
   | { readonly kind: "released"; readonly name: string }
   | { readonly kind: "reopened"; readonly name: string }
   | { readonly kind: "acked"; readonly names: readonly string[]; readonly messageId: string }

@@ -466,10 +466,11 @@ test("a batch that is complete before its jobs are committed, or registered, is 
 });
 
 const timed = (name: string, eventTime: number): NewEvent => ({ kind: "timed", name, eventTime });
-const complete = (value: number, startedAt = 90_000): NewEvent => ({
+const complete = (value: number, { startedAt = 90_000, counted = false } = {}): NewEvent => ({
   kind: "complete",
   value,
   startedAt,
+  counted,
 });
 const inLane = (kind: "claimed" | "handling", lane: string, watermark: number | null): NewEvent =>
   ({ kind, name: "e1", attempt: 1, fence: 5, lane: { lane, watermark } }) as NewEvent;
@@ -481,6 +482,14 @@ test("a completeUpTo that passes an unsettled record is reported", () => {
   expect(violatedBy(history(...[timed("e1", 500), sent("e1"), complete(500)]))).not.toContain(
     "complete-up-to",
   );
+  const received = (startedAt: number) => [
+    timed("e1", 500),
+    sent("e1"),
+    delivered("e1"),
+    complete(501, { startedAt, counted: true }),
+  ];
+  expect(violatedBy(history(...received(180_000)))).not.toContain("complete-up-to");
+  expect(violatedBy(history(...received(300_000)))).toContain("complete-up-to");
   const settled = [timed("e1", 500), sent("e1"), committed("e1", 1), complete(501)];
   expect(violatedBy(history(...settled))).not.toContain("complete-up-to");
 });

@@ -2,7 +2,10 @@
 // pipeline says that it is complete up to a time, each record that a queue had accepted by then and
 // that has an earlier event time is settled.
 //   Messages that an operator purged, or that expired, are excused, as in no-loss.
+//   If the queue only counts its messages, the answer stands on reports of processes. A message
+//   that one received since its last report is excused: it may be older than any other.
 
+import { POLL_FRESH_MS } from "../../ingest/policy/watermark.ts";
 import { type Checker, findings } from "./checker.ts";
 
 const NAME = "complete-up-to";
@@ -16,6 +19,11 @@ export const completeUpTo: Checker = {
     /** When a queue first accepted a record that is not settled. */
     const unsettled = new Map<string, number>();
     const settled = new Set<string>();
+    const firstDelivered = new Map<string, number>();
+    const isReported = (name: string, at: number) => {
+      const deliveredAt = firstDelivered.get(name);
+      return deliveredAt !== undefined && at - deliveredAt > POLL_FRESH_MS;
+    };
     const settle = (name: string) => {
       settled.add(name);
       unsettled.delete(name);
@@ -28,6 +36,11 @@ export const completeUpTo: Checker = {
         case "sent":
           if (!settled.has(event.name) && !unsettled.has(event.name)) {
             unsettled.set(event.name, event.at);
+          }
+          break;
+        case "delivered":
+          for (const name of event.names) {
+            if (!firstDelivered.has(name)) firstDelivered.set(name, event.at);
           }
           break;
         case "committed":
@@ -45,6 +58,7 @@ export const completeUpTo: Checker = {
             const eventTime = eventTimes.get(name);
             if (eventTime === undefined || sentAt >= event.startedAt) continue;
             if (eventTime >= event.value) continue;
+            if (event.counted && !isReported(name, event.startedAt)) continue;
             const aheadMs = event.value - eventTime;
             add(
               event.at,

@@ -32,14 +32,16 @@ export function askForCompleteness(services: WorldServices, pipeline: Pipeline):
   const { clock } = new SimProcess(NAME, scheduler, () => {});
   const looks = queueLooks(services);
   const counted = countedLooks(services);
-  const ask = async (ports: Pick<CompletenessPorts, "ledger" | "looks">) => {
+  const ask = async (ports: Pick<CompletenessPorts, "ledger" | "looks">, isCounted: boolean) => {
     const startedAt = scheduler.now;
     const { at } = await readCompleteness({ clock, objects: null, ...ports }, pipeline);
-    if (at !== null) history.add(NAME, { kind: "complete", value: at, startedAt });
+    if (at === null) return;
+    history.add(NAME, { kind: "complete", value: at, startedAt, counted: isCounted });
   };
   const askBoth = async () => {
-    await ask({ ledger, looks });
-    if (!(await waits(services))) await ask({ ledger: unlisted(ledger), looks: counted }); // C1, C2
+    await ask({ ledger, looks }, false);
+    if (await waits(services)) return; // C2
+    await ask({ ledger: unlisted(ledger), looks: counted }, true); // C1
   };
   const again = () => {
     // A broker whose store has just failed does not answer; the next question will do.
