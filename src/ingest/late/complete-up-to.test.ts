@@ -356,3 +356,22 @@ test("an idle pipeline with a dead letter is complete up to that, not unknown (U
   const unknown = await completeness(world, { looks: await countsOf(world) });
   expect(unknown).toMatchObject({ at: null, heldBy: { what: world.deadLetters.name } });
 });
+
+test("a record that halted its group holds it back, and its message is accounted for (U3)", async () => {
+  await using at = await worldAt({
+    queue: "work.fifo",
+    handler: ({ envelope }) => {
+      if (envelope.dedupe_key === "old") throw new Error("never");
+    },
+    pipeline: { ...EXACT, onPoison: "halt", retry: { attempts: 1 } } as never,
+    ledger: ({ clock }) => unlisted(createMemoryLedger({ clock })),
+  });
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(minutes(2));
+  expect(await completeness(world, { looks: await countsOf(world) })).toMatchObject({ at: old });
+  const [dossier] = await world.ledger.listNotes(SCOPE, "dossier", { after: null, limit: 1 });
+  await world.ledger.removeNotes(SCOPE, "dossier", [dossier?.name ?? ""]); // As a drop does.
+  await world.pass(minutes(1));
+  expect((await completeness(world, { looks: [counted(0)] })).at).toBeGreaterThan(old);
+});

@@ -84,10 +84,10 @@ test("records beyond the limit share an entry that counts no message (T3)", () =
 
 test("what a gone process left is one entry, however often it is taken over (T4)", () => {
   const records = new ReturnedRecords();
-  const left = { messages: 3, oldest: epochMs(7), until: after(5_000) };
-  records.inherit("gone", left);
-  records.inherit("gone", left);
-  expect(records.report(NOW)).toEqual(left);
+  const entry = { messages: 3, oldest: epochMs(7), until: after(5_000) };
+  records.inherit("gone", entry);
+  records.inherit("gone", entry);
+  expect(records.report(NOW)).toEqual(entry);
 });
 
 test("such an entry is forgotten after the grace and the longest wait in the queue (T5)", () => {

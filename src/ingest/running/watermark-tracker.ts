@@ -240,14 +240,13 @@ class SharedWatermark implements WatermarkTracker {
   async #forgetSettled(now: EpochMs): Promise<void> {
     const waitedMs = this.#unsettledAt === null ? null : msBetween(this.#unsettledAt, now);
     if (waitedMs !== null && waitedMs >= 0 && waitedMs < HEARTBEAT_MS) return;
-    for (const [key, returned] of this.#returned.oldest(LOOKUPS_MAX)) {
-      const { ledger } = this.#ports;
-      const settled = await isSettled(ledger, this.#options.scope, key, returned.object).catch(
-        () => false, // W6
-      );
+    const { ledger } = this.#ports;
+    const { scope } = this.#options;
+    for (const entry of this.#returned.oldest(LOOKUPS_MAX)) {
+      const settled = await isSettled(ledger, scope, entry, now).catch(() => false); // W6
       this.#unsettledAt = settled ? null : now;
       if (!settled) return;
-      this.#returned.settled(key, returned);
+      this.#returned.settled(...entry);
       this.#news = true;
     }
   }

@@ -3,7 +3,7 @@
 //   K1. A round that fails is repeated at the next interval; it delays no record.
 //   K2. The report decodes few messages, because it runs in the thread of the handlers: a long
 //       queue is counted, as on SQS, and the report is then an estimate (U3 of complete-up-to.ts).
-//   K3. While the result is unknown, the gauge keeps its last value: there is no number for unknown.
+//   K3. While the result is unknown, the gauge keeps its last value: no number means unknown.
 
 import { type DurationMs, hours, seconds } from "../../core/units.ts";
 import { type Completeness, readCompleteness } from "../../ingest/late/complete-up-to.ts";
