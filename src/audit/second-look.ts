@@ -4,7 +4,8 @@
 //       times, so an object that changed between them may look wrong.
 //   S3. The object's row in the ledger is asked last. It names the state that was applied last,
 //       also if masks hide the key in the records, and if the clocks of consumers differ: a listed
-//       record has no sequencer, so the judge compares it with events by the time of commits.
+//       record without a stored place is compared with events by the time of commits (M3 of
+//       record-match.ts).
 //   S4. What the ledger may have forgotten is unknown, never missing. So is an object whose event
 //       may be in a queue that cannot be read.
 //   S5. A removal has no time of its own, so an object that looks removed is read again after a

@@ -97,7 +97,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   group("sim", async () => [(await import("./commands/sim.ts")).sim]),
 ];
 
-/** The commands with this first word; none if it is unmatch. */
+/** The commands with this first word; none if no command has it. */
 export async function commandsOf(word: string): Promise<readonly Command[]> {
   const match = COMMAND_GROUPS.find((each) => each.word === word);
   return match === undefined ? [] : match.load();

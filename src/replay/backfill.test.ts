@@ -30,11 +30,17 @@ const OPTIONS = {
 };
 
 /** The batches of a backfill: milliseconds since its start, and objects. */
-async function batchesOf(rate: number | null, workMs: number): Promise<[number, number][]> {
+async function batchesOf(
+  rate: number | null,
+  workMs: number,
+  { pausedLooks = 0 } = {},
+): Promise<[number, number][]> {
   const manual = new ManualClock(undefined, { sleepAdvances: true });
   const idle = new Promise<void>(() => {});
+  let looks = 0;
   /** Looks for a pause beside a batch take no time. */
-  const sleep: ManualClock["sleep"] = (ms) => (ms === PAUSE_LOOK_MS ? idle : manual.sleep(ms));
+  const sleep: ManualClock["sleep"] = (ms) =>
+    ms === PAUSE_LOOK_MS && looks >= pausedLooks ? idle : manual.sleep(ms);
   const clock = { ...manual, sleep };
   const startedAt = clock.now();
   const batches: [number, number][] = [];
@@ -45,7 +51,18 @@ async function batchesOf(rate: number | null, workMs: number): Promise<[number, 
       return deliveries.map((delivery) => ({ delivery, settlement: { kind: "delete" } }));
     },
   } as Pick<BatchRunner, "run"> as BatchRunner;
-  const ledger = createMemoryLedger({ clock });
+  const memory = createMemoryLedger({ clock });
+  if (pausedLooks > 0) {
+    await setPause(memory, SCOPE, { since: startedAt, by: "ops", reason: "migration" });
+  }
+  const ledger = {
+    ...memory,
+    async findNote(...call: Parameters<typeof memory.findNote>) {
+      looks += 1;
+      if (looks === pausedLooks) await endPause(memory, SCOPE);
+      return await memory.findNote(...call);
+    },
+  };
   const lister = { list: async () => ({ objects: objectsOf(10), next: null }) };
   await runBackfill(
     { clock, ledger, lister, runner },
@@ -68,6 +85,15 @@ test("a batch that took longer than its second is followed immediately", async (
     [0, 4],
     [1_500, 4],
     [3_000, 2],
+  ]);
+});
+
+test("the rate holds after a pause, whose time is not made up for (B8)", async () => {
+  const pausedMs = 4 * PAUSE_LOOK_MS;
+  expect(await batchesOf(4, 10, { pausedLooks: 5 })).toEqual([
+    [pausedMs, 4],
+    [pausedMs + 1_000, 4],
+    [pausedMs + 2_000, 2],
   ]);
 });
 

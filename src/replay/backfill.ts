@@ -14,19 +14,13 @@
 //       is not done holds the later ones back, as it could not be applied after them.
 //   B7. A pause of the pipeline holds a backfill as it holds a consumer: no handler starts, running
 //       ones finish, and the backfill continues after the resume (pause-gate.ts).
+//   B8. The rate holds after a pause, too: the time of the pause is not made up for.
 
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { ObjectEvent } from "../core/events/object-event.ts";
 import { objectStateOf } from "../core/events/object-identity.ts";
-import {
-  type DurationMs,
-  durationMs,
-  type EpochMs,
-  hours,
-  minutes,
-  seconds,
-} from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, minutes, seconds } from "../core/units.ts";
 import type { BatchRunner } from "../ingest/running/batch-runner.ts";
 import type { Pause } from "../ingest/running/pause.ts";
 import { createPauseGate, type PauseGate } from "../ingest/running/pause-gate.ts";
@@ -38,6 +32,7 @@ import type { LedgerScope } from "../ports/record.ts";
 import { parametersOf, type StoredProgress, unfinishedRun } from "./backfill-progress.ts";
 import { eventOf, pastOf } from "./listed-event.ts";
 import { listPages, wavesOf } from "./listed-pages.ts";
+import { Pace } from "./pace.ts";
 import type { ListedVersions } from "./version-order.ts";
 
 /** What to take in. */
@@ -177,7 +172,7 @@ function deletedKeys(objects: readonly ListedObject[]): Set<string> {
 class Backfill {
   readonly #ports: BackfillPorts;
   readonly #options: BackfillOptions;
-  readonly #startedAt: EpochMs;
+  readonly #pace: Pace;
   readonly #gate: PauseGate;
   readonly #first: EpochMs;
   readonly #ending = new AbortController();
@@ -185,7 +180,6 @@ class Backfill {
   #cursor: string | null;
   #counts: BackfillCounts = NONE;
   #total: number | null = null;
-  #sent = 0;
   #deliveries = 0;
 
   constructor(
@@ -196,7 +190,7 @@ class Backfill {
   ) {
     this.#ports = ports;
     this.#options = options;
-    this.#startedAt = startedAt;
+    this.#pace = new Pace(ports.clock, startedAt, options.rate);
     const { scope, onPause: onChange } = options;
     this.#gate = createPauseGate(ports, { scope, onChange });
     this.#first = previous?.run.startedAt ?? startedAt;
@@ -245,7 +239,7 @@ class Backfill {
 
   #progress(): BackfillProgress {
     const { listed } = this.#counts;
-    const tookMs = this.#ports.clock.now() - this.#startedAt;
+    const { tookMs } = this.#pace;
     const total = this.#total;
     const remainingMs =
       total === null || listed === 0 ? null : ((total - listed) / listed) * Math.max(tookMs, 1);
@@ -347,9 +341,10 @@ class Backfill {
     const keys = new Map(open.map(({ messageId }, at) => [messageId, events[at]?.key ?? ""]));
     const { batchMs } = this.#options;
     const time = { workMs: batchMs, totalMs: durationMs(batchMs + SETTLE_MS) };
-    await this.#pace(open.length, signal);
+    await this.#pace.wait(open.length, signal);
     for (let round = 1; round <= ROUNDS_MAX && open.length > 0; round += 1) {
-      if (!(await this.#gate.passes(signal))) signal.throwIfAborted(); // B7
+      const resumed = await this.#pace.pause(() => this.#gate.passes(signal)); // B7, B8
+      if (!resumed) signal.throwIfAborted();
       const results = await this.#gate.run(runner, open, time);
       const returned = results.filter(({ settlement }) => settlement.kind !== "delete");
       this.#add("done", results.length - returned.length);
@@ -367,17 +362,6 @@ class Backfill {
     }
     this.#add("unfinished", open.length);
     return open.map(({ messageId }) => keys.get(messageId) ?? "");
-  }
-
-  /** Waits until the rate allows that many more objects. */
-  async #pace(count: number, signal: AbortSignal): Promise<void> {
-    const { rate } = this.#options;
-    const { clock } = this.#ports;
-    if (rate === null || count === 0) return;
-    const dueMs = (this.#sent / rate) * 1_000;
-    const waitMs = Math.ceil(this.#startedAt + dueMs - clock.now());
-    this.#sent += count;
-    if (waitMs > 0) await clock.sleep(durationMs(Math.min(waitMs, hours(1))), signal);
   }
 
   #deliveryOf(event: ObjectEvent): Delivery {

@@ -134,7 +134,7 @@ export async function runReplay(
     for (const batch of batchesOf(open, batchSize(replayed))) {
       if (signal.aborted || cancelled) break;
       await runBatch(ports, runner, batch, { pipeline, signal, settled, gate });
-      if (cancelled) break;
+      if (cancelled || signal.aborted) break; // The batch may not have begun.
       done += batch.length;
       const elapsedMs = clock.monotonic() - since;
       const remainingMs = (elapsedMs / done) * (open.length - done);

@@ -121,6 +121,8 @@ type Event =
       readonly direct: boolean;
       /** As of a claim; the input of a claimed record was stored by its claim. */
       readonly input?: string | null;
+      /** Where the commit says that the message is; null or absent if it does not. */
+      readonly archived?: string | null;
       /** The event time that a direct commit stored. */
       readonly eventTime?: number;
     }
@@ -169,11 +171,24 @@ type Event =
       readonly change: "put" | "removed";
       readonly value: string;
     }
+  /** The archive has a message from here on. */
+  | { readonly kind: "archived"; readonly name: string; readonly object: string }
+  /** What a handler got of a message, in worlds with an archive. */
+  | {
+      readonly kind: "read";
+      readonly name: string;
+      readonly replayed: boolean;
+      readonly content: string;
+    }
+  /** A replay found that an archived message is gone or was changed. */
+  | { readonly kind: "not-replayable"; readonly object: string; readonly reason: string }
+  /** A replay of archived messages ended. */
+  | { readonly kind: "messages-replayed"; readonly inputs: number; readonly committed: number }
   /** A value that governance refused was stored, or sent to another queue. */
   | {
       readonly kind: "exposed";
       readonly name: string;
-      readonly where: "a dead letter" | "the late queue" | "the ledger" | "a log";
+      readonly where: "a dead letter" | "the late queue" | "the ledger" | "the archive" | "a log";
     }
   /** A backfill listed an object; `of` is the change that put it, if a notification reports it. */
   | { readonly kind: "listed"; readonly name: string; readonly of: string | null }
@@ -227,6 +242,8 @@ export interface WorldFacts {
   readonly sink: "transactional" | "idempotent";
   readonly dedupWindowMs: number;
   readonly visibilityMs: number;
+  /** Whether the pipeline archives its messages. */
+  readonly archives?: boolean;
   /** A record whose object is missing is committed without effects. */
   readonly drops: boolean;
   /** How far the watermark stays behind the newest event, at least. */

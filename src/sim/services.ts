@@ -23,6 +23,7 @@ import { createEffectTable, type EffectTable } from "./ports/effect-table.ts";
 import { Network, type Service } from "./ports/network.ts";
 import { callersTime, createStoreCaller, type StoreCaller } from "./ports/process-time.ts";
 import { repeatingQueue } from "./ports/repeater.ts";
+import { SimArchive } from "./ports/sim-archive.ts";
 import { createSimBrokerStore, type StoreFaults } from "./ports/sim-broker-store.ts";
 import { SimBucket } from "./ports/sim-bucket.ts";
 import { SimResults } from "./ports/sim-objects-sink.ts";
@@ -72,6 +73,8 @@ export interface WorldServices {
   readonly tables: SimTables | null;
   /** The bucket that an objects sink writes to. */
   readonly results: SimResults;
+  /** The bucket in which the pipeline keeps its messages, in worlds with an archive. */
+  readonly archive: SimArchive;
   readonly endpoints: Readonly<Record<ServiceName, Service>>;
   readonly storeFaults: StoreFaults;
   readonly brokerClock: HostClock;
@@ -89,6 +92,7 @@ const SERVICE_NAMES = [
   "sink",
   "objects",
   "outbox",
+  "archive",
 ] as const;
 export type ServiceName = (typeof SERVICE_NAMES)[number];
 
@@ -110,7 +114,6 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const frozen = { rate: mix.frozenHolders, leaseMs: topology.visibilityMs };
   const holders = new FrozenHolders({ seed, scheduler, faults, quietAt, ...frozen });
   const names = createRecordNames(PIPELINE_NAME, 0);
-  const receipts: Receipts = new Map();
   const storeFaults: StoreFaults = { next: null, commitMsMax: 0 };
   const brokerClock: HostClock = { aheadMs: 0 };
   const brokerProcess = new SimProcess("broker", scheduler, () => {}, brokerClock);
@@ -144,10 +147,11 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
     storeFaults,
     ...queues,
     queue,
-    ports: { network, faults, history, names, receipts, holders },
+    ports: { network, faults, history, names, holders, receipts: new Map() },
     bucket: new SimBucket(topology.versioned),
     tables,
     results: new SimResults(history, names),
+    archive: new SimArchive(history, names),
     endpoints: createEndpoints(),
     arnOf: ({ name }) => `arn:aws:sqs:${REGION}:${ACCOUNT}:${name}`,
   };

@@ -100,6 +100,10 @@ function actionOf(event: Exclude<HistoryEvent, { kind: "fault" | "quiet" | "end"
 
 type OtherKind =
   | "audited"
+  | "archived"
+  | "read"
+  | "not-replayable"
+  | "messages-replayed"
   | "timed"
   | "drew"
   | "late-sent"
@@ -153,6 +157,14 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
       return `${event.change === "put" ? "puts" : "removes"} ${event.object} (${changeOf(event)})`;
     case "listed":
       return `lists ${event.name}`;
+    case "archived":
+      return `archives ${event.name}`;
+    case "read":
+      return `gives the handler ${event.name}${event.replayed ? " again, in a replay" : ""}`;
+    case "not-replayable":
+      return `finds that ${event.object} cannot be replayed: ${event.reason}`;
+    case "messages-replayed":
+      return `has replayed ${event.committed} of ${event.inputs} messages`;
     case "audited":
       return `audits ${event.findings.length} object versions`;
     case "breaker":

@@ -56,6 +56,8 @@ export interface Topology {
   readonly lateEvents: number;
   /** Backfills beside the workload. Default: none. */
   readonly backfills?: number;
+  /** Whether the pipeline archives its messages, which replays then read. Default: false. */
+  readonly archive?: boolean;
   /** Audits beside the workload. Default: none. */
   readonly audits?: number;
   /** Fraction of the changes whose notification is delayed. Default: none. */

@@ -2,6 +2,7 @@
 // whether the simulator catches a broken one; everything else uses these.
 
 import { runAudit } from "../audit/run-audit.ts";
+import { createMessageArchive } from "../ingest/archive/message-archive.ts";
 import { createConsumer } from "../ingest/running/consumer.ts";
 import { createLeaseRenewer } from "../ingest/running/lease-renewer.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
@@ -32,6 +33,8 @@ export interface HandlerTools {
   lateMsOf(name: string): number;
   /** Call it with what the context answered, for the history. */
   drew(name: string, fence: number | null, values: DrawnValues): void;
+  /** Call it with what the handler got, in worlds with an archive. */
+  read?(name: string, content: string): void;
   /** How much older the event time function says that a record is, at this call. */
   driftMsOf(name: string): number;
 }
@@ -46,6 +49,7 @@ export interface WorldParts {
   readonly createLedger: typeof createMemoryLedger;
   readonly createOutbox: typeof createMemoryOutbox;
   readonly createBrokerStore: typeof createMemoryBrokerStore;
+  readonly createMessageArchive: typeof createMessageArchive;
   readonly runBackfill: typeof runBackfill;
   readonly runAudit: typeof runAudit;
 }
@@ -59,6 +63,7 @@ export const PRODUCTION_PARTS: WorldParts = {
   createLedger: createMemoryLedger,
   createOutbox: createMemoryOutbox,
   createBrokerStore: createMemoryBrokerStore,
+  createMessageArchive,
   runBackfill,
   runAudit,
 };

@@ -16,6 +16,7 @@ import { Auditor } from "./hosts/auditor.ts";
 import { Backfiller } from "./hosts/backfiller.ts";
 import { askForCompleteness } from "./hosts/completeness.ts";
 import { ConsumerHost } from "./hosts/consumer-host.ts";
+import { MessageReplays } from "./hosts/message-replayer.ts";
 import { Operator } from "./hosts/operator.ts";
 import { PollerHost } from "./hosts/poller-host.ts";
 import { SimProcess } from "./hosts/process.ts";
@@ -110,6 +111,7 @@ class RunningWorld implements World {
   readonly #notifier: Notifier;
   readonly #backfiller: Backfiller;
   readonly #auditor: Auditor;
+  readonly #replays: MessageReplays;
   /** Null in worlds without tables. */
   readonly #tables: TablesLife | null;
   readonly #plans = new Map<string, HandlerPlan>();
@@ -142,6 +144,7 @@ class RunningWorld implements World {
     } as const;
     this.#backfiller = new Backfiller(services, { ...common, planOf });
     this.#auditor = new Auditor(services, common, () => this.#pipelineOfNoProcess());
+    this.#replays = new MessageReplays(services, common);
     this.#tables =
       services.tables && new TablesLife(services, services.tables, { seed, topology, lateMsOf });
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
@@ -159,8 +162,7 @@ class RunningWorld implements World {
       objects: named("g", topology.groups).map((name) => name.replace("-", "")),
       broker: services.brokerClock,
     };
-    const { fifo, contents, sink, onPoison, visibilityMs, outOfOrderMs } = topology;
-    const { hanging, timeoutMs } = topology;
+    const { fifo, contents, sink, onPoison, visibilityMs, outOfOrderMs, timeoutMs } = topology;
     const halts = fifo && onPoison === "halt";
     const drops = contents === "objects" && topology.onMissing === "drop";
     this.facts = {
@@ -171,8 +173,9 @@ class RunningWorld implements World {
       sink,
       visibilityMs,
       outOfOrderMs,
+      archives: topology.archive === true,
       dedupWindowMs: SQS_DEDUP_WINDOW_MS,
-      hangMs: hanging > 0 ? timeoutMs : 0,
+      hangMs: topology.hanging > 0 ? timeoutMs : 0,
       ...(topology.tables && { onReplaced: topology.tables.onReplaced }),
     };
     for (const item of items) {
@@ -215,6 +218,7 @@ class RunningWorld implements World {
     this.#schedule(items);
     this.#scheduleBackfills(spanMs);
     this.#auditor.schedule((ms, work) => this.at(ms, work), faultyMs);
+    this.#replays.schedule((ms, work) => this.at(ms, work), faultyMs);
     this.#tables?.start(faultyMs);
     askForCompleteness(services, this.#pipelineOfNoProcess());
     for (const consumer of hosts.consumers) consumer.start();
@@ -344,7 +348,7 @@ class RunningWorld implements World {
     if (this.#lateConsumer !== null && !(await this.#isEmpty(lateQueue.name))) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;
     if (!(await this.#isEmpty(queue.name))) return false;
-    return this.#auditor.isFinal();
+    return this.#auditor.isFinal() && this.#replays.isFinal();
   }
 
   /** The records that the ledger holds and that no one has released. */

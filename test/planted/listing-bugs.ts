@@ -20,6 +20,7 @@ export const BACKFILL_TOPOLOGY = {
   delayed: 0.4,
   lateEvents: 0,
   late: "process",
+  refused: 0,
 } as const;
 
 export function isListedCommit(event: HistoryEvent): boolean {

@@ -128,7 +128,8 @@ test("a ledger that does not answer neither lets a first batch start nor ends a 
     findNote: (...call: Parameters<typeof world.ledger.findNote>) =>
       down ? Promise.reject(new Error("down")) : world.ledger.findNote(...call),
   };
-  const gate = createPauseGate({ clock: world.cloud.clock, ledger }, { scope });
+  const isOver = () => (down ? Promise.reject(new Error("down")) : Promise.resolve(false)); // G3
+  const gate = createPauseGate({ clock: world.cloud.clock, ledger }, { scope, isOver });
   await expect(gate.passes(lasting)).rejects.toThrow("down");
   await pause();
   down = false;

@@ -4,7 +4,8 @@
 //       succeed; later ones may fail, and then the last answer counts (P4 of pause.ts).
 //   G2. While a batch runs, the gate looks every PAUSE_LOOK_MS. Once it has seen a pause, no record
 //       of the batch begins; those that have begun finish, and the others are returned uncounted.
-//   G3. While the pipeline is paused, the gate waits: until the resume, an abort, or `isOver`.
+//   G3. While the pipeline is paused, the gate waits: until the resume, an abort, or `isOver`. A
+//       ledger that does not answer ends no wait: people pause to work on their database.
 
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
@@ -24,7 +25,7 @@ export interface PauseGateOptions {
 }
 
 export interface PauseGate {
-  /** Waits while the pipeline is paused; false if the wait was given up (G3). */
+  /** Waits while the pipeline is paused; false if the wait ended without a resume (G3). */
   passes(signal: AbortSignal): Promise<boolean>;
   /** Runs a batch, which a pause ends early (G2). */
   run(
@@ -63,7 +64,7 @@ export function createPauseGate(
     async passes(signal) {
       await look();
       while (watch.current() !== null) {
-        if (signal.aborted || (await isOver())) return false; // G3
+        if (signal.aborted || (await isOver().catch(() => false))) return false; // G3
         await clock.sleep(PAUSE_LOOK_MS, signal).catch(() => undefined);
         await watch.refresh();
       }

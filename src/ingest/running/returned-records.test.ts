@@ -110,3 +110,11 @@ test("only messages that are not due are counted, each once (T6)", () => {
   expect(records.report(after(7_000)).messages).toBe(1);
   expect(records.report(after(9_000))).toMatchObject({ messages: 0, oldest: 7 });
 });
+
+test("a message is counted as long as one of its records is returned (T6)", () => {
+  const records = new ReturnedRecords();
+  records.add(asRecordKey("k1:a"), returned(7, after(5_000), "one"));
+  records.add(asRecordKey("k1:b"), returned(8, after(5_000), "one"));
+  records.begun(asRecordKey("k1:a"), { grouped: false, waitedMs: 0 });
+  expect(records.report(NOW)).toMatchObject({ messages: 1, oldest: 8 });
+});

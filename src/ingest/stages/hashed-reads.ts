@@ -103,6 +103,7 @@ function hashedStream(
         const chunk = next.done === true ? null : next.value;
         total += chunk?.byteLength ?? 0;
         isOver = chunk === null || total === size;
+        if (chunk === null && size !== null && total !== size) return next; // Cut short.
         if (isOver && digest === null) {
           onWhole(sha256Bytes(chunk ?? "")); // Most objects are one chunk, hashed in one call.
         } else {

@@ -8,9 +8,12 @@ const GONE_SHOWN = 3;
 
 const CAUSES = ["gone", "masked", "unreadable"] as const;
 const PHRASES = {
-  gone: "are gone",
-  masked: "were archived masked, because of govern, and cannot be read in that form",
-  unreadable: "cannot be read by the present code",
+  gone: ["is gone", "are gone"],
+  masked: [
+    "was archived masked, because of govern, and cannot be read in that form",
+    "were archived masked, because of govern, and cannot be read in that form",
+  ],
+  unreadable: ["cannot be read by the present code", "cannot be read by the present code"],
 } as const;
 const MASKED_FIX =
   'let decode, key and eventTime of the pipeline file accept "***" in masked fields';
@@ -20,7 +23,7 @@ export function goneText(
   gone: readonly GoneVersion[],
   contents: Pipeline["source"]["contents"],
 ): string {
-  const what = contents === "messages" ? "messages" : "object versions";
+  const what = contents === "messages" ? "message" : "object version";
   const parts = CAUSES.flatMap((cause) => {
     const some = gone.filter((version) => (version.cause ?? "gone") === cause);
     if (some.length === 0) return [];
@@ -28,7 +31,10 @@ export function goneText(
       return `${uri}${versionId === null ? "" : ` version ${versionId}`} ${reason}`;
     });
     const more = some.length > GONE_SHOWN ? ` and ${some.length - GONE_SHOWN} more` : "";
-    const listed = `${some.length} ${what} of the window ${PHRASES[cause]}: ${shown.join("; ")}${more}`;
+    const [one, many] = PHRASES[cause];
+    const counted = some.length === 1 ? `1 ${what}` : `${some.length} ${what}s`;
+    const phrase = some.length === 1 ? one : many;
+    const listed = `${counted} of the window ${phrase}: ${shown.join("; ")}${more}`;
     return cause === "masked" ? [listed, MASKED_FIX] : [listed];
   });
   return `${parts.join("; ")}; --skip-gone replays the others, and keeps the live rows of these`;

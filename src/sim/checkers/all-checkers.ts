@@ -2,6 +2,7 @@
 
 import { TABLE_CHECKERS } from "../tables/table-checkers.ts";
 import { ackAfterCommit } from "./ack-after-commit.ts";
+import { archivedBeforeCommit } from "./archived-before-commit.ts";
 import { attemptsCounted } from "./attempts-counted.ts";
 import { auditNoFalseAlarm } from "./audit-no-false-alarm.ts";
 import { auditSeesLoss } from "./audit-sees-loss.ts";
@@ -25,6 +26,7 @@ import { noRunAfterCommit } from "./no-run-after-commit.ts";
 import { outageNotCounted } from "./outage-not-counted.ts";
 import { pauseHonoured } from "./pause-honoured.ts";
 import { refusedStaysOut } from "./refused-stays-out.ts";
+import { replaySameMessages } from "./replay-same-messages.ts";
 import { sameTimeAndRandom } from "./same-time-and-random.ts";
 import { watermarkMonotone } from "./watermark-monotone.ts";
 import { writeAhead } from "./write-ahead.ts";
@@ -55,6 +57,8 @@ export const CHECKERS: readonly Checker[] = [
   sameTimeAndRandom,
   heldNotLost,
   refusedStaysOut,
+  archivedBeforeCommit,
+  replaySameMessages,
   ...TABLE_CHECKERS,
   liveness,
 ];

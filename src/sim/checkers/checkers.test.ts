@@ -58,6 +58,36 @@ test("input-names-event: a stored input is about its own record", () => {
   expect(violatedBy(wrong, OBJECTS)).toContain("input-names-event");
 });
 
+test("archived-before-commit: a commit names a message that the archive has", () => {
+  const facts = { ...FACTS, archives: true };
+  const object = "s3://archive/e1";
+  const stored: NewEvent = { kind: "archived", name: "e1", object };
+  const commit: NewEvent = {
+    kind: "committed",
+    name: "e1",
+    fence: 1,
+    superseded: false,
+    direct: true,
+    archived: object,
+  };
+  const reported = (...drafts: NewEvent[]) => violatedBy(history(...drafts), facts);
+  expect(reported(stored, commit)).not.toContain("archived-before-commit");
+  expect(reported(commit, stored)).toContain("archived-before-commit");
+  expect(reported({ ...stored, name: "e2" }, commit)).toContain("archived-before-commit");
+  expect(reported(stored, { ...commit, archived: null })).toContain("archived-before-commit");
+});
+
+test("replay-same-messages: a replayed handler gets what a live one got", () => {
+  const read = (replayed: boolean, content: string): NewEvent => {
+    return { kind: "read", name: "e1", replayed, content };
+  };
+  const gone: NewEvent = { kind: "not-replayable", object: "s3://archive/e1", reason: "is gone" };
+  const [live, same, other] = [read(false, "a"), read(true, "a"), read(true, "b")];
+  expect(violatedBy(history(live, same))).not.toContain("replay-same-messages");
+  expect(violatedBy(history(live, other))).toContain("replay-same-messages");
+  expect(violatedBy(history(live, gone))).toContain("replay-same-messages");
+});
+
 test("refused-stays-out: a refused value in a text, an effect or another queue is noticed", () => {
   const parked = (why: string): NewEvent => ({
     kind: "parked",

@@ -8,7 +8,7 @@ const NAME = "refused-stays-out";
 
 export const refusedStaysOut: Checker = {
   name: NAME,
-  promise: "A value that governance refused is in no sink, ledger, dead letter or log.",
+  promise: "A value that governance refused is in no sink, ledger, archive, dead letter or log.",
   check(events) {
     const { violations, add } = findings(NAME);
     for (const event of events) {

@@ -117,7 +117,7 @@ function describe({ id, kind, dice }: DueFault, hosts: WorldHosts): string {
 const TAKEN_DOWN = {
   "ledger-down": ["ledger", "outbox"],
   "queue-down": ["queue", "dead-letters", "late-queue"],
-  "sink-down": ["sink"],
+  "sink-down": ["sink", "archive"],
 } as const;
 
 /** What people do. */

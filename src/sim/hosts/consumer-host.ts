@@ -5,14 +5,17 @@
 
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import type { Consumer } from "../../ingest/running/consumer.ts";
+import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { CONSUMER_METRICS } from "../../ingest/telemetry/metrics.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
+import type { MessageArchive } from "../../ports/message-archive.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Sink } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
+import { createSimArchive } from "../ports/sim-archive.ts";
 import { createSimObjects } from "../ports/sim-bucket.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
 import { createSimObjectsSink } from "../ports/sim-objects-sink.ts";
@@ -158,10 +161,10 @@ export class ConsumerHost {
         history.add(this.name, { kind: "handling", name, attempt, fence, lane }),
       drew: (name, fence, values) =>
         history.add(this.name, { kind: "drew", name, fence, replayed: false, values }),
+      ...(topology.archive === true && { read: this.#read }),
       lateMsOf,
       driftMsOf: services.driftMsOf,
     });
-    const { visibilityMs } = pipeline;
     const renewer = parts.createLeaseRenewer(
       {
         queue: createSimQueue(ports, renewerProcess, from, work),
@@ -170,7 +173,7 @@ export class ConsumerHost {
         clock: renewerProcess.clock,
         telemetry: SILENT,
       },
-      { visibilityMs, leaseMs: visibilityMs },
+      { visibilityMs: pipeline.visibilityMs, leaseMs: pipeline.visibilityMs },
     );
     return parts.createConsumer(
       {
@@ -184,6 +187,7 @@ export class ConsumerHost {
         objects: createSimObjects(ports, process, services.bucket, endpoints.objects),
         rows: tables === null ? null : createRowReader(process),
         sink: this.#sink(process),
+        archive: this.#archive(process, pipeline),
         renewer: process === renewerProcess ? renewer : onOwnThread(process, renewer),
         telemetry: this.#telemetry(),
       },
@@ -199,6 +203,23 @@ export class ConsumerHost {
     return objectsSink
       ? createSimObjectsSink(ports, process, results, endpoints.sink)
       : createSimIdempotentSink(ports, process, table, endpoints.sink);
+  }
+
+  readonly #read = (name: string, content: string): void => {
+    this.#services.history.add(this.name, { kind: "read", name, replayed: false, content });
+  };
+
+  #archive(process: SimProcess, { archive: settings }: Pipeline): MessageArchive | null {
+    const { ports, endpoints, archive } = this.#services;
+    const { createMessageArchive: create } = this.#options.parts;
+    if (settings === null) return null;
+    const { prefix } = settings;
+    return createSimArchive(ports, process, {
+      archive,
+      service: endpoints.archive,
+      create,
+      prefix,
+    });
   }
 
   #lateQueue(process: SimProcess): Queue | null {

@@ -12,6 +12,7 @@ import type {
 import type { GovernAnswer } from "../../ingest/spec/govern.ts";
 import { GovernanceError, PermanentError } from "../../ingest/spec/handler-errors.ts";
 import type { HandlerContext } from "../../ingest/spec/pipeline-spec.ts";
+import { ARCHIVE_BUCKET } from "../ports/sim-archive.ts";
 import { BUCKET } from "../ports/sim-bucket.ts";
 import { listedName, PIPELINE_NAME } from "../record-names.ts";
 import type { HandlerTools } from "../world-parts.ts";
@@ -33,6 +34,7 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
     onPoison: topology.onPoison,
     onMissing: topology.onMissing,
     ...(topology.contents === "objects" && { onRemoved: "handle" as const }),
+    ...(topology.archive === true && { archive: { bucket: ARCHIVE_BUCKET } }),
     ...(topology.refused > 0 && { govern: governed as never }),
     handler: ((event: HandlerEvent, context: HandlerContext) =>
       handle(tools, event, context)) as never,
@@ -113,6 +115,11 @@ function noteOf(payload: object | undefined): string | null {
   return typeof note === "string" ? note : null;
 }
 
+/** What the handler got of a message. */
+function contentOf(event: Exclude<HandlerEvent, { readonly object: unknown }>): string {
+  return JSON.stringify("envelope" in event ? event.envelope : event.body);
+}
+
 /** The name by which the world plans a record. */
 function nameOf(event: HandlerEvent): string {
   if ("object" in event) return event.object.request_id ?? listedName(event.object);
@@ -131,6 +138,7 @@ async function handle(
   const plan = tools.planOf(name);
   tools.handling(name, attempt, fence, { lane, watermark });
   drawValues(tools, name, context);
+  if (!isObject) tools.read?.(name, contentOf(event));
   if (plan.hanging) await clock.sleep(durationMs(Number.MAX_SAFE_INTEGER / 4), signal);
   if (plan.durationMs > 0) await clock.sleep(durationMs(plan.durationMs), signal);
   if (plan.poison) throw new PermanentError("this record is poison", { class: "poison" });

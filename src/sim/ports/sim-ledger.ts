@@ -14,6 +14,7 @@ import { isHeldFailure } from "../../ingest/late/held-note.ts";
 import type {
   ClaimRequest,
   ClaimResult,
+  Commit,
   CommitResult,
   DirectCommit,
   DirectResult,
@@ -24,6 +25,7 @@ import type {
 } from "../../ports/ledger.ts";
 import type { RecordInput } from "../../ports/record.ts";
 import type { SinkStore } from "../../ports/sink.ts";
+import { archivedIn } from "../../replay/replay-input.ts";
 import type { SimProcess } from "../hosts/process.ts";
 import { refusedNamesIn } from "../refused-value.ts";
 import type { Service } from "./network.ts";
@@ -289,20 +291,22 @@ function createRecorder(ports: SimPorts, actor: string) {
         add({ kind: "claimed", name, fence, attempt, lane, eventTime, input: eventIn(input) });
       }
     },
-    committed({ key, fence }: { key: string; fence: number }, result: CommitResult): void {
+    committed({ key, fence, effects }: Commit, result: CommitResult): void {
       const name = names.ofKey(key);
       if (result.kind === "fenced" || result.kind === "unconfirmed") refused(name, result.kind);
       else {
         const superseded = result.kind === "superseded";
-        add({ kind: "committed", name, fence, superseded, direct: false });
+        const archived = archivedIn(effects ?? null);
+        add({ kind: "committed", name, fence, superseded, direct: false, archived });
       }
     },
-    direct({ key, input }: DirectCommit, result: DirectResult): void {
+    direct({ key, input, effects }: DirectCommit, result: DirectResult): void {
       const name = names.ofKey(key);
       if (result.kind !== "committed") refused(name, result.kind);
       else {
         const { fence } = result;
-        const details = { fence, superseded: false, direct: true, input: eventIn(input) };
+        const archived = archivedIn(effects ?? null);
+        const details = { fence, superseded: false, direct: true, input: eventIn(input), archived };
         add({ kind: "committed", name, ...details, eventTime: input.eventTime });
       }
     },
