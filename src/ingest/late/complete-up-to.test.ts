@@ -223,7 +223,7 @@ test("a dead letter behind 100,000 others holds it back (U1)", async () => {
 
 /** All that SQS shows of the queues: how many messages are visible, delayed and hidden. */
 function countsOf({ cloud, queue, deadLetters }: ConsumerWorld): Promise<QueueLook[]> {
-  return boundedLooks(cloud.broker, [queue.name, deadLetters.name], -1);
+  return boundedLooks(cloud.broker, [queue.name, deadLetters.name], -1, deadLetters.name);
 }
 
 /** A world like `worldAt` on a table without lists, in which records named "old" fail. */
@@ -267,7 +267,7 @@ test("such a record holds it back while its process is gone, and until it is set
   }
 });
 
-test("a retry that another process committed holds nothing back any more (T1)", async () => {
+test("what a stopped process returned and another committed is forgotten in time (T5)", async () => {
   let fails = true;
   await using at = await worldAt({
     handler: ({ envelope }) => {
@@ -282,7 +282,7 @@ test("a retry that another process committed holds nothing back any more (T1)", 
   fails = false;
   await drained(at);
   await world.consumer("successor").start();
-  await world.pass(minutes(13));
+  await world.pass(minutes(20));
   const looks = await countsOf(world);
   const after = await completeness(world, { looks });
   expect(after.at).toBeGreaterThan(old);
@@ -301,4 +301,77 @@ test("a hidden message that no process reports makes it unknown (U3)", async () 
     at: null,
     heldBy: { kind: "in flight", eventTime: null, what: "work" },
   });
+});
+
+test("a partial receive does not forget a record whose retry is due (T1)", async () => {
+  let commits = false;
+  await using at = await worldAt({
+    handler: ({ envelope }) => {
+      if (envelope.dedupe_key === "old" && !commits) throw new Error("not yet");
+    },
+    pipeline: { ...EXACT, retry: { attempts: 9, baseMs: 5_000, capMs: 5_000 } } as never,
+    ledger: ({ clock }) => unlisted(createMemoryLedger({ clock })),
+    wrapQueue: (queue) => {
+      // Keeps the retry back and returns others, as SQS may with a backlog.
+      const isRetry = ({ body, receiveCount }: { body: string; receiveCount: number }) =>
+        body.includes('"old"') && receiveCount > 1 && !commits;
+      return {
+        ...queue,
+        async receive(request, signal) {
+          const deliveries = await queue.receive(request, signal);
+          return deliveries.filter((delivery) => !isRetry(delivery));
+        },
+      };
+    },
+  });
+  const { world } = at;
+  const old = await sendOld(world, "old", 180);
+  await world.pass(3_000);
+  const looks = [counted(1)];
+  for (let round = 0; round < 6; round += 1) {
+    await world.send(`newer ${round}`);
+    await world.pass(15_000);
+    expect(await completeness(world, { looks })).toMatchObject({ at: old });
+  }
+  commits = true;
+  await world.pass(minutes(3));
+  expect((await completeness(world, { looks })).at).toBeGreaterThan(old);
+});
+
+test("an idle pipeline with a dead letter is complete up to that, not unknown (U3)", async () => {
+  await using at = await worldAt({
+    handler: ({ envelope }) => {
+      if (envelope.dedupe_key === "old") throw new Error("never");
+    },
+    pipeline: { ...EXACT, retry: { attempts: 1 } } as never,
+  });
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(minutes(40));
+  expect(await world.depth(world.deadLetters)).toBe(1);
+  const idle = await completeness(world, { looks: await countsOf(world) });
+  expect(idle).toMatchObject({ at: old, heldBy: { kind: "dead-lettered" } });
+  // No failure report accounts for this one.
+  await world.deadLetters.sendBatch([{ body: "{}", attributes: {}, groupId: null, dedupId: null }]);
+  const unknown = await completeness(world, { looks: await countsOf(world) });
+  expect(unknown).toMatchObject({ at: null, heldBy: { what: world.deadLetters.name } });
+});
+
+test("a record that halted its group holds it back, and its message is accounted for (U3)", async () => {
+  await using at = await worldAt({
+    queue: "work.fifo",
+    handler: ({ envelope }) => {
+      if (envelope.dedupe_key === "old") throw new Error("never");
+    },
+    pipeline: { ...EXACT, onPoison: "halt", retry: { attempts: 1 } } as never,
+    ledger: ({ clock }) => unlisted(createMemoryLedger({ clock })),
+  });
+  const { world } = at;
+  const old = await sendOld(world, "old", 30);
+  await world.pass(minutes(2));
+  expect(await completeness(world, { looks: await countsOf(world) })).toMatchObject({ at: old });
+  const [dossier] = await world.ledger.listNotes(SCOPE, "dossier", { after: null, limit: 1 });
+  await world.ledger.removeNotes(SCOPE, "dossier", [dossier?.name ?? ""]); // As a drop does.
+  await world.pass(minutes(1));
+  expect((await completeness(world, { looks: [counted(0)] })).at).toBeGreaterThan(old);
 });

@@ -8,6 +8,7 @@
 //       there the result is an estimate from the counts, from the reports of running processes and
 //       from how long messages waited. Without a running process, it is unknown.
 //       A hidden message that no report accounts for may be of any age: the result is unknown.
+//       Messages of the dead-letter queue are not estimated if there are as many failure reports.
 //   U4. A record that an operator dropped, and one that was sent to the late queue, is settled in
 //       this pipeline; messages that are still in the late queue count as queued.
 //   U5. A queued message whose records are all committed does not hold anything back.
@@ -36,6 +37,7 @@ export type QueueLook =
   | {
       readonly kind: "counted";
       readonly name: string;
+      readonly isDeadLetters?: boolean;
       counts(): Promise<{
         readonly visible: number;
         readonly delayed: number;
@@ -80,6 +82,8 @@ export interface CompletenessPorts {
 }
 
 const RECORDS_PER_PAGE = 100;
+/** Failure reports that are read to account for dead letters. */
+const DOSSIERS_MAX = 1_000;
 /** States of records that are not settled, or may not be. */
 const UNSETTLED = ["claimed", "released", "failed", "parked"] as const;
 
@@ -175,9 +179,10 @@ async function estimatedHolders(
   const holders: Holder[] = [];
   let hidden = 0;
   let messages = 0;
-  for (const { name, counts } of looks) {
+  for (const { name, counts, isDeadLetters = false } of looks) {
     const count = await counts();
     const waiting = count.visible + count.delayed;
+    if (isDeadLetters && (await hasDossiers(ledger, scope, waiting + count.hidden))) continue; // U3
     hidden += count.hidden;
     messages += waiting + count.hidden;
     // Messages that a process received and has not begun have no event time yet, either.
@@ -193,11 +198,25 @@ async function estimatedHolders(
       holders.push({ kind: "in retry", eventTime: returned.oldest, what });
     }
   }
-  const accountedFor = deliveries + sumOf(reports.map(({ returned }) => returned.messages));
+  const delayed = reports.filter(({ returned }) => returned.until !== null && returned.until > now);
+  const accountedFor = deliveries + sumOf(delayed.map(({ returned }) => returned.messages));
   if (hidden > accountedFor) {
     holders.push({ kind: "in flight", eventTime: null, what: looks[0]?.name ?? "" }); // U3
   }
   return holders;
+}
+
+/** Whether failure reports name at least as many dead letters; false beyond DOSSIERS_MAX. */
+async function hasDossiers(ledger: Ledger, scope: LedgerScope, messages: number): Promise<boolean> {
+  if (messages === 0) return true;
+  if (messages > DOSSIERS_MAX) return false;
+  const letters = new Set<string>();
+  for await (const { dead_letter } of dossiersOf(ledger, scope)) {
+    const messageId = dead_letter?.message_id;
+    if (messageId !== undefined) letters.add(messageId);
+    if (letters.size >= messages) return true;
+  }
+  return false;
 }
 
 function sumOf(counts: readonly number[]): number {

@@ -1,59 +1,120 @@
 import { expect, test } from "vitest";
-import { epochMs } from "../../core/units.ts";
+import { addMs, durationMs, type EpochMs, epochMs, minutes } from "../../core/units.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import { ReturnedRecords } from "./returned-records.ts";
 
-const keyOf = (n: number) => asRecordKey(`k1:${n.toString(16).padStart(64, "0")}`);
-const at = (minute: number) => epochMs(1_800_000_000_000 + minute * 60_000);
+const NOW = epochMs(1_800_000_000_000);
+const KEY = asRecordKey("k1:a");
 const NONE = { messages: 0, oldest: null, until: null };
 
-/** Two records of one message, and one of another. */
-function threeRecords(): ReturnedRecords {
-  const returned = new ReturnedRecords();
-  returned.add(keyOf(1), { messageId: "a", eventTime: at(-5), until: at(10) });
-  returned.add(keyOf(2), { messageId: "a", eventTime: at(-9), until: at(10) });
-  returned.add(keyOf(3), { messageId: "b", eventTime: at(-7), until: at(20) });
-  return returned;
+const after = (ms: number): EpochMs => addMs(NOW, durationMs(ms));
+const GRACE_MS = minutes(15);
+
+function returned(eventTime: number, until: EpochMs = after(5_000), messageId = "m") {
+  return { messageId, eventTime: epochMs(eventTime), until, object: null };
 }
 
-test("messages are counted, not records, and the oldest event time is reported", () => {
-  const returned = threeRecords();
-  expect(returned.report()).toEqual({ messages: 2, oldest: at(-9), until: at(20) });
-  returned.begun(keyOf(2));
-  expect(returned.report()).toEqual({ messages: 2, oldest: at(-7), until: at(20) });
+test("a record stays until it is received again, however long it is due (T1)", () => {
+  const records = new ReturnedRecords();
+  records.add(KEY, returned(7));
+  const later = after(1_000_000_000);
+  expect(records.forget(later)).toBe(false);
+  expect(records.report(later)).toMatchObject({ oldest: 7 });
+  records.begun(KEY, { grouped: false, waitedMs: 0 });
+  expect(records.report(later)).toEqual(NONE);
 });
 
-test("a record is forgotten only after a drained receive that its delay precedes (T1)", () => {
-  const returned = threeRecords();
-  expect(returned.forget(null, at(99), true)).toBe(false);
-  expect(returned.forget(at(10), at(99), true)).toBe(false);
-  expect(returned.forget(at(11), at(99), true)).toBe(true);
-  expect(returned.report()).toEqual({ messages: 1, oldest: at(-7), until: at(20) });
+test("a settled record is forgotten, unless it was returned again meanwhile (T1)", () => {
+  const records = new ReturnedRecords();
+  const first = returned(7);
+  records.add(KEY, first);
+  records.add(KEY, returned(7, after(9_000)));
+  records.settled(KEY, first);
+  expect(records.report(NOW)).toMatchObject({ oldest: 7, until: after(9_000) });
+  const [entry] = records.oldest(1);
+  records.settled(KEY, entry?.[1] ?? first);
+  expect(records.report(NOW)).toEqual(NONE);
 });
 
-test("without polls, a record is forgotten a while after its delay (T2)", () => {
-  const returned = threeRecords();
-  expect(returned.forget(null, at(24), false)).toBe(false);
-  expect(returned.forget(null, at(35), false)).toBe(true);
-  expect(returned.report()).toEqual(NONE);
+test("the oldest event times come first, up to the limit (T1)", () => {
+  const records = new ReturnedRecords();
+  for (const at of [5, 3, 4]) records.add(asRecordKey(`k1:${at}`), returned(at));
+  expect(records.oldest(2).map(([key]) => key)).toEqual(["k1:3", "k1:4"]);
 });
 
-test("records beyond the limit keep their oldest event time, and count no message (T3)", () => {
-  const returned = new ReturnedRecords();
-  for (let n = 0; n < 10_000; n += 1) {
-    returned.add(keyOf(n), { messageId: `${n}`, eventTime: at(0), until: at(1) });
+test("an empty receive forgets what was due by then, after the grace (T2)", () => {
+  const records = new ReturnedRecords();
+  records.add(KEY, returned(7, after(5_000)));
+  records.add(asRecordKey("k1:b"), returned(9, after(7_000)));
+  records.emptied(after(6_000));
+  expect(records.forget(addMs(after(5_999), GRACE_MS))).toBe(false);
+  expect(records.forget(addMs(after(6_000), GRACE_MS))).toBe(true);
+  expect(records.report(NOW)).toMatchObject({ oldest: 9 });
+});
+
+test("an empty receive before a record is due does not forget it (T2)", () => {
+  const records = new ReturnedRecords();
+  records.add(KEY, returned(7, after(5_000)));
+  records.emptied(after(4_999));
+  expect(records.forget(addMs(after(60_000), GRACE_MS))).toBe(false);
+});
+
+test("an empty receive of a queue with groups forgets nothing (T2)", () => {
+  for (const isBefore of [true, false]) {
+    const records = new ReturnedRecords();
+    const message = { grouped: true, waitedMs: 0 };
+    if (isBefore) records.begun(asRecordKey("k1:b"), message);
+    records.add(KEY, returned(7, NOW));
+    records.emptied(after(1));
+    if (!isBefore) records.begun(asRecordKey("k1:b"), message);
+    expect(records.forget(addMs(after(60_000), GRACE_MS))).toBe(false);
   }
-  returned.add(keyOf(10_001), { messageId: "x", eventTime: at(-60), until: at(9) });
-  returned.add(keyOf(10_002), { messageId: "y", eventTime: at(-30), until: at(2) });
-  expect(returned.report()).toEqual({ messages: 10_000, oldest: at(-60), until: at(9) });
 });
 
-test("what a process left behind is taken over once, however often (T4)", () => {
-  const returned = new ReturnedRecords();
-  const inherited = { messages: 3, oldest: at(-60), until: at(5) };
-  returned.inherit("gone", inherited);
-  returned.inherit("gone", inherited);
-  expect(returned.report()).toEqual(inherited);
-  returned.forget(at(6), at(6), true);
-  expect(returned.report()).toEqual(NONE);
+test("records beyond the limit share an entry that counts no message (T3)", () => {
+  const records = new ReturnedRecords();
+  const limit = 10_000;
+  for (let at = 0; at < limit; at += 1) {
+    records.add(asRecordKey(`k1:${at}`), returned(1_000, after(1_000), `m${at}`));
+  }
+  records.add(asRecordKey("k1:x"), returned(30, after(9_000), "x"));
+  records.add(asRecordKey("k1:y"), returned(20, after(8_000), "y"));
+  expect(records.report(NOW)).toEqual({ messages: limit, oldest: 20, until: after(9_000) });
+});
+
+test("what a gone process left is one entry, however often it is taken over (T4)", () => {
+  const records = new ReturnedRecords();
+  const entry = { messages: 3, oldest: epochMs(7), until: after(5_000) };
+  records.inherit("gone", entry);
+  records.inherit("gone", entry);
+  expect(records.report(NOW)).toEqual(entry);
+});
+
+test("such an entry is forgotten after the grace and the longest wait in the queue (T5)", () => {
+  const records = new ReturnedRecords();
+  records.begun(KEY, { grouped: true, waitedMs: 60_000 });
+  records.inherit("gone", { messages: 3, oldest: epochMs(7), until: NOW });
+  expect(records.forget(addMs(after(59_999), GRACE_MS))).toBe(false);
+  expect(records.forget(addMs(after(60_000), GRACE_MS))).toBe(true);
+  expect(records.report(NOW)).toEqual(NONE);
+});
+
+test("only messages that are not due are counted, each once (T6)", () => {
+  const records = new ReturnedRecords();
+  records.add(asRecordKey("k1:a"), returned(7, after(5_000), "one"));
+  records.add(asRecordKey("k1:b"), returned(8, after(5_000), "one"));
+  records.add(asRecordKey("k1:c"), returned(9, after(9_000), "two"));
+  records.inherit("gone", { messages: 3, oldest: epochMs(10), until: after(7_000) });
+  expect(records.report(NOW).messages).toBe(5);
+  expect(records.report(after(5_000)).messages).toBe(4);
+  expect(records.report(after(7_000)).messages).toBe(1);
+  expect(records.report(after(9_000))).toMatchObject({ messages: 0, oldest: 7 });
+});
+
+test("a message is counted as long as one of its records is returned (T6)", () => {
+  const records = new ReturnedRecords();
+  records.add(asRecordKey("k1:a"), returned(7, after(5_000), "one"));
+  records.add(asRecordKey("k1:b"), returned(8, after(5_000), "one"));
+  records.begun(asRecordKey("k1:a"), { grouped: false, waitedMs: 0 });
+  expect(records.report(NOW)).toMatchObject({ messages: 1, oldest: 8 });
 });

@@ -1,26 +1,32 @@
 // Returned records: those that a process gave back to the queue unsettled, for a retry or because
 // it lost their lease. Their messages are hidden, or wait among others, and SQS shows neither which
 // they are nor how old.
-//   T1. A record is forgotten when this process receives it again. One that another process may
-//       have received is forgotten after a receive that found the queue drained, GRACE_MS after its
-//       delay was over: by then the process that has it reports it.
-//   T2. A process that never polls, such as a function, forgets a record UNPOLLED_MS after its
-//       delay.
+//   T1. A record is forgotten when this process receives it again, and when the ledger says that it
+//       is settled. A receive that returned few messages proves nothing: SQS may keep others back.
+//   T2. A receive that waited and returned nothing shows that no message was visible. A record that
+//       was due by then is with another process, which begins and reports it within GRACE_MS, or
+//       its message is gone, for example purged. It is forgotten after GRACE_MS. A message with a
+//       group may wait for others of its group, so such a queue shows nothing.
 //   T3. Beyond RECORDS_MAX, records share one entry, which has their oldest event time and their
 //       latest delay. Its messages are not counted: too few are known, never too many.
 //   T4. What a process left behind that is gone is one entry under its name, so that taking it over
-//       twice changes nothing.
+//       twice changes nothing. Two processes that take it over at once both count its messages.
+//   T5. An entry of several records has no keys to ask the ledger for. It is forgotten by T2, or
+//       when it is due for GRACE_MS plus the longest that a message waited in the queue. That is an
+//       estimate.
+//   T6. Only messages that are not due yet are counted: the others are visible, or another process
+//       received and counts them.
 
-import { addMs, type DurationMs, type EpochMs, minutes, seconds } from "../../core/units.ts";
-import type { RecordKey } from "../../ports/record.ts";
+import { addMs, type DurationMs, type EpochMs, minutes } from "../../core/units.ts";
+import type { ObjectRef, RecordKey } from "../../ports/record.ts";
 
-/** Longer than a process needs to report what it received (W4 of watermark-tracker.ts). */
-const GRACE_MS: DurationMs = seconds(30);
-const UNPOLLED_MS: DurationMs = minutes(15);
+/** Longer than messages wait in a process before it begins and reports them. */
+const GRACE_MS: DurationMs = minutes(15);
 const RECORDS_MAX = 10_000;
 
 /** What a report says of these records. */
 export interface ReturnedReport {
+  /** Those that are not due yet (T6). */
   readonly messages: number;
   /** The oldest event time; null without records. */
   readonly oldest: EpochMs | null;
@@ -28,11 +34,13 @@ export interface ReturnedReport {
   readonly until: EpochMs | null;
 }
 
-interface Returned {
+export interface Returned {
   readonly messageId: string;
   readonly eventTime: EpochMs;
   /** When the queue delivers it again, at the earliest. */
   readonly until: EpochMs;
+  /** Null if the ledger does not order the record by an object. */
+  readonly object: ObjectRef | null;
 }
 
 /** Several records of which only the extremes are known (T3, T4). */
@@ -48,6 +56,11 @@ const OVERFLOW = "";
 export class ReturnedRecords {
   readonly #records = new Map<RecordKey, Returned>();
   readonly #together = new Map<string, ReturnedTogether>();
+  /** A receive that returned nothing, until GRACE_MS have passed (T2). */
+  #emptyAt: EpochMs | null = null;
+  #grouped = false;
+  /** The longest that a message waited since the queue was empty (T5). */
+  #lagMs = 0;
 
   add(key: RecordKey, returned: Returned): void {
     if (this.#records.size < RECORDS_MAX || this.#records.has(key)) {
@@ -63,9 +76,11 @@ export class ReturnedRecords {
     }); // T3
   }
 
-  /** This process received the record again (T1). */
-  begun(key: RecordKey): void {
+  /** This process received the record (T1). */
+  begun(key: RecordKey, message: { readonly grouped: boolean; readonly waitedMs: number }): void {
     this.#records.delete(key);
+    if (message.grouped) this.#grouped = true;
+    this.#lagMs = Math.max(this.#lagMs, message.waitedMs);
   }
 
   /** Takes over what a process that is gone had returned (T4). */
@@ -73,30 +88,59 @@ export class ReturnedRecords {
     this.#together.set(owner, returned);
   }
 
-  /** Forgets records by T1 and T2, and returns whether it did; `drainedAt` is null without one. */
-  forget(drainedAt: EpochMs | null, now: EpochMs, polls: boolean): boolean {
-    const isOver = (until: EpochMs) =>
-      polls
-        ? drainedAt !== null && drainedAt >= addMs(until, GRACE_MS)
-        : now >= addMs(until, UNPOLLED_MS);
+  /** A receive waited and returned nothing (T2). */
+  emptied(now: EpochMs): void {
+    if (!this.#grouped) this.#emptyAt ??= now;
+  }
+
+  /** The records with the oldest event times, which hold others back. */
+  oldest(limit: number): [RecordKey, Returned][] {
+    const records = [...this.#records];
+    return records.sort(([, a], [, b]) => a.eventTime - b.eventTime).slice(0, limit);
+  }
+
+  /** The ledger says that it is settled (T1); one that was returned again since then stays. */
+  settled(key: RecordKey, returned: Returned): void {
+    if (this.#records.get(key) === returned) this.#records.delete(key);
+  }
+
+  /** Forgets records by T2 and T5, and returns whether it did. */
+  forget(now: EpochMs): boolean {
+    const emptyAt = this.#passedGrace(now);
+    const isGone = (until: EpochMs) => emptyAt !== null && until <= emptyAt;
+    const isOver = (until: EpochMs) => now >= until + GRACE_MS + this.#lagMs;
     const before = this.#records.size + this.#together.size;
-    for (const [key, { until }] of this.#records) if (isOver(until)) this.#records.delete(key);
-    for (const [name, { until }] of this.#together) if (isOver(until)) this.#together.delete(name);
+    for (const [key, { until }] of this.#records) if (isGone(until)) this.#records.delete(key);
+    for (const [name, { until }] of this.#together) {
+      if (isGone(until) || isOver(until)) this.#together.delete(name);
+    }
+    if (emptyAt !== null) this.#lagMs = 0;
     return this.#records.size + this.#together.size < before;
   }
 
-  report(): ReturnedReport {
-    const messageIds = new Set([...this.#records.values()].map(({ messageId }) => messageId));
+  report(now: EpochMs): ReturnedReport {
+    const records = [...this.#records.values()];
     const together = [...this.#together.values()];
+    const hidden = records.filter(({ until }) => until > now); // T6
+    const messageIds = new Set(hidden.map(({ messageId }) => messageId));
+    const shared = together.filter(({ until }) => until > now);
     const all = [
       ...together,
-      ...[...this.#records.values()].map(({ eventTime: oldest, until }) => ({ oldest, until })),
+      ...records.map(({ eventTime: oldest, until }) => ({ oldest, until })),
     ];
     return {
-      messages: together.reduce((sum, { messages }) => sum + messages, messageIds.size),
+      messages: shared.reduce((sum, { messages }) => sum + messages, messageIds.size),
       oldest: all.reduce<EpochMs | null>((least, { oldest }) => earliest(least, oldest), null),
       until: all.reduce<EpochMs | null>((last, { until }) => latest(last, until), null),
     };
+  }
+
+  /** The receive of T2 once others had the time to report; null before. */
+  #passedGrace(now: EpochMs): EpochMs | null {
+    const emptyAt = this.#emptyAt;
+    if (emptyAt === null || now < addMs(emptyAt, GRACE_MS)) return null;
+    this.#emptyAt = null;
+    return this.#grouped ? null : emptyAt;
   }
 }
 

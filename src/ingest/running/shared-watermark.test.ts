@@ -143,3 +143,41 @@ test("a record that waits for its retry keeps its partition active", async () =>
   }
   expect(await storedAt(world)).toBe(subtractMs(now, minutes(40)));
 });
+
+test("a returned record is forgotten once another process has committed it (W5)", async () => {
+  let fails = true;
+  let reads = 0;
+  await using world = await createConsumerWorld({
+    handler: () => {
+      if (fails) throw new Error("not yet");
+    },
+    pipeline: { retry: { attempts: 3, baseMs: minutes(60), capMs: minutes(60) } },
+    ledger: ({ clock }) => {
+      const ledger = createMemoryLedger({ clock });
+      return {
+        ...ledger,
+        show(scope, key) {
+          reads += 1;
+          return ledger.show(scope, key);
+        },
+      };
+    },
+  });
+  const oldest = async () => {
+    const reports = await readReports(world.ledger, SCOPE);
+    return reports.find(({ owner }) => owner === "first")?.returned.oldest;
+  };
+  const eventTime = subtractMs(world.cloud.clock.now(), minutes(30));
+  const built = buildEnvelope({ source: "a.b.c", dedupeKey: "one", eventTime, payload: {} });
+  if (built.kind === "invalid") throw new Error(JSON.stringify(built.problems));
+  await world.sendBody(built.value.body);
+  await world.consumer("first", { messagesMax: 1 }).start();
+  await world.pass(minutes(5));
+  expect(await oldest()).toBe(eventTime);
+  expect(reads).toBeLessThanOrEqual(11); // One per heartbeat.
+  fails = false;
+  await world.consumer("second").start();
+  await world.sendBody(built.value.body);
+  await world.pass(minutes(1));
+  expect(await oldest()).toBeNull();
+});

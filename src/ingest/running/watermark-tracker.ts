@@ -10,7 +10,9 @@
 //   W4. A sync without news writes nothing. While a partition is active, a report is at most
 //       HEARTBEAT_MS old, so that others know whether the queue is drained (M3 of watermark.ts).
 //   W5. A report has the messages that this process holds and the records that it returned for a
-//       retry, so that `completeUpTo` knows what hides in SQS. A takeover inherits the latter.
+//       retry, so that `completeUpTo` knows what hides in SQS. A takeover inherits the latter. To
+//       forget those that another process settled, a sync asks the ledger for the oldest ones: at
+//       most LOOKUPS_MAX at once, and once per HEARTBEAT_MS if the oldest is not settled.
 //   W6. A ledger that is down delays the watermark; it never fails a record here.
 
 import {
@@ -49,6 +51,7 @@ import { CONSUMER_METRICS as METRICS } from "../telemetry/metrics.ts";
 import type { InFlightDelivery } from "./in-flight-delivery.ts";
 import { type ProcessReport, readReports, reportNote } from "./partition-report.ts";
 import { earliest, ReturnedRecords } from "./returned-records.ts";
+import { isSettled } from "./settled-record.ts";
 import { createHolderGauge } from "./watermark-gauges.ts";
 
 /** How often news is stored. */
@@ -58,6 +61,11 @@ const HEARTBEAT_MS: DurationMs = seconds(30);
 /** How old the report of a process that is gone has to be (W3). */
 const DEAD_MS: DurationMs = minutes(10);
 const LOG_INTERVAL_MS: DurationMs = minutes(1);
+/** W5 */
+const LOOKUPS_MAX = 20;
+
+/** How a receive ended. "full": with as many messages as it asked for. "empty": with none. */
+export type Polled = "empty" | "drained" | "full" | "failed";
 
 export interface WatermarkTracker {
   restore(): Promise<void>;
@@ -72,10 +80,10 @@ export interface WatermarkTracker {
   /** The record is no longer in flight. */
   end(timed: TimedRecord, outcome: RecordOutcome, inFlight: InFlightDelivery): void;
   /**
-   * A receive ended: "full" if it returned as many messages as it asked for. Only the pipeline's
-   * own queue shows whether its partitions are idle, not its late queue.
+   * A receive ended. Only the pipeline's own queue shows whether its partitions are idle, not its
+   * late queue.
    */
-  polled(how: "drained" | "full" | "failed", queue: "own" | "late"): void;
+  polled(how: Polled, queue: "own" | "late"): void;
   /** This process holds that many messages, begun or not (W5). */
   holds(deliveries: number): void;
   /** The stored watermark. */
@@ -119,9 +127,8 @@ class SharedWatermark implements WatermarkTracker {
   #deliveries = 0;
   #queueLagMs = 0;
   #polledAt: EpochMs | null = null;
-  /** When a receive last found its queue drained. */
-  #drainedAt: EpochMs | null = null;
-  #polls = false;
+  /** When the ledger last said that the oldest returned record is not settled. */
+  #unsettledAt: EpochMs | null = null;
   #news = false;
   #savedAt: EpochMs | null = null;
   #syncing: Promise<void> | null = null;
@@ -146,9 +153,10 @@ class SharedWatermark implements WatermarkTracker {
 
   begin(timed: TimedRecord, { delivery, receivedAt }: InFlightDelivery): void {
     this.#inFlight.add(timed.record);
-    this.#returned.begun(timed.record.key);
-    const waitedMs = msBetween(delivery.sentAt, receivedAt);
-    if (delivery.receiveCount === 1) this.#queueLagMs = Math.max(this.#queueLagMs, waitedMs);
+    const isFirst = delivery.receiveCount === 1;
+    const waitedMs = isFirst ? msBetween(delivery.sentAt, receivedAt) : 0;
+    this.#returned.begun(timed.record.key, { grouped: delivery.groupId !== null, waitedMs });
+    this.#queueLagMs = Math.max(this.#queueLagMs, waitedMs);
   }
 
   observe({ record, failure }: TimedRecord): void {
@@ -174,14 +182,14 @@ class SharedWatermark implements WatermarkTracker {
   }
 
   end({ record }: TimedRecord, outcome: RecordOutcome, { delivery }: InFlightDelivery): void {
-    const { partition, eventTime } = record;
+    const { partition, eventTime, object } = record;
     const { messageId } = delivery;
     this.#inFlight.delete(record);
     if (outcome.kind === "done") return;
     const { visibilityMs } = this.#options.pipeline;
     const awayMs = outcome.kind === "later" ? outcome.delayMs : visibilityMs;
     const until = addMs(this.#ports.clock.now(), awayMs);
-    this.#returned.add(record.key, { messageId, eventTime, until }); // W5
+    this.#returned.add(record.key, { messageId, eventTime, until, object }); // W5
     const isFull = this.#activeUntil.size >= PARTITIONS_MAX && !this.#activeUntil.has(partition);
     const name = isFull ? OTHER_PARTITIONS : partition; // M7 of watermark.ts
     const previous = this.#activeUntil.get(name);
@@ -189,13 +197,12 @@ class SharedWatermark implements WatermarkTracker {
     this.#news = true;
   }
 
-  polled(how: "drained" | "full" | "failed", queue: "own" | "late"): void {
+  polled(how: Polled, queue: "own" | "late"): void {
     const now = this.#ports.clock.now();
-    this.#polls = true;
-    if (how === "drained") this.#drainedAt = now;
+    if (how === "empty") this.#returned.emptied(now);
     if (queue === "late") return;
     const before = this.#own.drainedSince;
-    this.#own = polled(this.#own, { now, drained: how === "drained" });
+    this.#own = polled(this.#own, { now, drained: how === "drained" || how === "empty" });
     if (how !== "failed") this.#polledAt = now;
     if ((before === null) !== (this.#own.drainedSince === null)) this.#news = true;
   }
@@ -217,7 +224,8 @@ class SharedWatermark implements WatermarkTracker {
 
   async #syncOnce(): Promise<void> {
     const now = this.#ports.clock.now();
-    if (this.#returned.forget(this.#drainedAt, now, this.#polls)) this.#news = true;
+    if (this.#returned.forget(now)) this.#news = true;
+    await this.#forgetSettled(now);
     const isDue = this.#savedAt === null || msBetween(this.#savedAt, now) >= HEARTBEAT_MS;
     if (!this.#news && !(isDue && hasActive(this.#own, now))) return; // W4
     this.#apply(now);
@@ -225,6 +233,21 @@ class SharedWatermark implements WatermarkTracker {
       await this.#store(now);
     } catch {
       this.#news = true; // The next sync will do (W6).
+    }
+  }
+
+  /** Forgets returned records that are settled by now, oldest first (W5). */
+  async #forgetSettled(now: EpochMs): Promise<void> {
+    const waitedMs = this.#unsettledAt === null ? null : msBetween(this.#unsettledAt, now);
+    if (waitedMs !== null && waitedMs >= 0 && waitedMs < HEARTBEAT_MS) return;
+    const { ledger } = this.#ports;
+    const { scope } = this.#options;
+    for (const entry of this.#returned.oldest(LOOKUPS_MAX)) {
+      const settled = await isSettled(ledger, scope, entry, now).catch(() => false); // W6
+      this.#unsettledAt = settled ? null : now;
+      if (!settled) return;
+      this.#returned.settled(...entry);
+      this.#news = true;
     }
   }
 
@@ -307,7 +330,7 @@ class SharedWatermark implements WatermarkTracker {
       oldestInFlight,
       queueLagMs,
       deliveries: this.#deliveries,
-      returned: this.#returned.report(),
+      returned: this.#returned.report(now),
     };
   }
 

@@ -50,8 +50,11 @@ export interface ReceiverOptions {
   readonly onEmpty: (failed: boolean) => void;
   /** A receive returned these deliveries, or none. */
   readonly onReceived?: (deliveries: readonly Delivery[]) => void;
-  /** A receive ended; "full" if it returned as many messages as it asked for. */
-  readonly onPolled: (how: "drained" | "full" | "failed") => void;
+  /**
+   * A receive ended; "full" if it returned as many messages as it asked for, "empty" if it waited
+   * to its end and returned none.
+   */
+  readonly onPolled: (how: "empty" | "drained" | "full" | "failed") => void;
   /** Takes a delivery; returns the trace that it belongs to, which the receive then links (V8). */
   readonly take: (delivery: Delivery, since: EpochMs, receive: Span) => TraceContext | null;
 }
@@ -148,7 +151,8 @@ class LongPolls implements Receiver {
       this.#options.onReceived?.(deliveries);
       this.#failures = 0;
       this.#plenty = received === max;
-      onPolled(this.#plenty ? "full" : "drained");
+      const isEmpty = received === 0 && !this.#stopped;
+      onPolled(isEmpty ? "empty" : this.#plenty ? "full" : "drained");
       const shareMs = Math.floor(visibilityMs * ANSWER_SHARE); // Instants are whole numbers (U1).
       const since = epochMs(Math.max(requestedAt, clock.now() - shareMs)); // V5
       if (received > 0) this.#takeAll(deliveries, requestedAt, since);

@@ -139,7 +139,7 @@ export const CONSUMER_METRICS = {
   completeUpTo: {
     name: "tidegate_complete_up_to_seconds",
     kind: "gauge",
-    help: "Event time, in seconds since 1970, before which every record that arrived is settled.",
+    help: "Event time, in seconds since 1970, before which every record that arrived is settled, as last known.",
     labels: ["stream"],
   },
   auditObjects: {

@@ -140,7 +140,7 @@ async function completenessOf(
 ): Promise<Completeness> {
   const { queue, deadLetterQueue, lateQueue } = names;
   const queues = [queue, deadLetterQueue, lateQueue].filter((name) => name !== null);
-  const looks = await boundedLooks(engine, queues, LOOKED_AT_MAX);
+  const looks = await boundedLooks(engine, queues, LOOKED_AT_MAX, deadLetterQueue);
   return readCompleteness({ ...systemPorts, ledger, looks, objects }, pipeline);
 }
 

@@ -118,7 +118,9 @@ function environmentOn(cloud: Cloud, names: DevNames, onClose: () => Promise<voi
   return {
     lateQueue: lateQueue === null ? null : createBrokerQueue(broker, { queue: lateQueue }),
     looks: async (max) =>
-      max === undefined ? brokerLooks(broker, all) : boundedLooks(broker, all, max),
+      max === undefined
+        ? brokerLooks(broker, all)
+        : boundedLooks(broker, all, max, deadLetterQueue),
     queue: createBrokerQueue(broker, { queue: names.queue }),
     deadLetters: createBrokerQueue(broker, { queue: names.deadLetterQueue }),
     objects,

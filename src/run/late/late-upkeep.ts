@@ -3,6 +3,7 @@
 //   K1. A round that fails is repeated at the next interval; it delays no record.
 //   K2. The report decodes few messages, because it runs in the thread of the handlers: a long
 //       queue is counted, as on SQS, and the report is then an estimate (U3 of complete-up-to.ts).
+//   K3. While the result is unknown, the gauge keeps its last value: no number means unknown.
 
 import { type DurationMs, hours, seconds } from "../../core/units.ts";
 import { type Completeness, readCompleteness } from "../../ingest/late/complete-up-to.ts";
@@ -47,7 +48,8 @@ export function startLateUpkeep(
 
   async function report(): Promise<void> {
     const { at } = await completeUpTo(REPORT_LOOK_MAX); // K2
-    if (at !== null) telemetry.gauge(CONSUMER_METRICS.completeUpTo.name, at / 1_000, labels);
+    if (at === null) return; // K3
+    telemetry.gauge(CONSUMER_METRICS.completeUpTo.name, at / 1_000, labels);
   }
 
   async function repeat(everyMs: DurationMs, round: () => Promise<unknown>): Promise<void> {

@@ -24,13 +24,15 @@ interface Page {
 export async function looksAt(
   endpoint: string | undefined,
   queues: readonly Queue[],
+  deadLetters: string | null,
 ): Promise<QueueLook[]> {
   const isEmbedded = endpoint !== undefined && (await isEmbeddedCloud(endpoint));
-  return queues.map((queue) =>
-    isEmbedded
-      ? exactLook(queue.name, (after) => pageOver(endpoint, queue.name, after))
-      : { kind: "counted", name: queue.name, counts: () => queue.facts() },
-  );
+  return queues.map((queue) => {
+    const { name } = queue;
+    if (isEmbedded) return exactLook(name, (after) => pageOver(endpoint, name, after));
+    const isDeadLetters = name === deadLetters;
+    return { kind: "counted", name, isDeadLetters, counts: () => queue.facts() };
+  });
 }
 
 /** Queues of the embedded cloud in this process; one that does not exist is empty. */
@@ -53,6 +55,7 @@ export async function boundedLooks(
   broker: Broker,
   names: readonly string[],
   max: number,
+  deadLetters: string | null,
 ): Promise<QueueLook[]> {
   const outcome = await broker.submit("countQueues", { prefix: "" });
   if (!outcome.ok) throw new TidegateError("TG_QUEUE_UNAVAILABLE", outcome.fault.message);
@@ -62,7 +65,9 @@ export async function boundedLooks(
     if (counts === undefined) return look;
     const { visible, delayed, inFlight: hidden } = counts;
     if (visible + delayed + hidden <= max) return look;
-    return { kind: "counted", name: look.name, counts: async () => ({ visible, delayed, hidden }) };
+    const isDeadLetters = look.name === deadLetters;
+    const read = async () => ({ visible, delayed, hidden });
+    return { kind: "counted", name: look.name, isDeadLetters, counts: read };
   });
 }
 

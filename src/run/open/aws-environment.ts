@@ -62,7 +62,7 @@ export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promis
     const looks = async () => {
       const late = await openedLate(options.lateQueue, openLate);
       const queues = [queue, deadLetters, late].filter((each) => each !== null);
-      return looksAt(client.endpoint, queues);
+      return looksAt(client.endpoint, queues, deadLetters?.name ?? null);
     };
     const connection = { ...client, queueUrl };
     return { queue, deadLetters, lateQueue, looks, objects, connection, close };
