@@ -4,7 +4,8 @@
 //   because it was received too often. A delivery alone is not a trial: messages behind a failing
 //   one of their group are delivered and returned with each of its attempts. Where handlers may
 //   hang, copies of a message may be refused until the hanging handler times out. Each copy of a
-//   record, such as a release that was sent again, may be refused once while another copy runs.
+//   record, such as a release that was sent again, may be refused once while another copy runs, and
+//   is refused once more as a duplicate when the record is committed.
 
 import type { HistoryEvent } from "../history.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -13,6 +14,7 @@ const NAME = "liveness";
 const REPORTED_MAX = 5;
 /** Trials per record after the faults stop, if no handler hangs. */
 const TRIALS_MAX = 25;
+const REFUSALS_PER_COPY = 2;
 /** Copies that may try to claim one record, each as often as its message is redelivered. */
 const COPIES_MAX = 3;
 
@@ -32,7 +34,8 @@ export const liveness: Checker = {
       if (quiet && isTrial(event)) {
         const count = (trials.get(event.name) ?? 0) + 1;
         trials.set(event.name, count);
-        if (count === trialsMax + (copies.get(event.name)?.size ?? 0) + 1) {
+        const refusals = REFUSALS_PER_COPY * (copies.get(event.name)?.size ?? 0);
+        if (count === trialsMax + refusals + 1) {
           add(event.at, [event.name], `${event.name} makes no progress: tried ${count} times`);
         }
       }
