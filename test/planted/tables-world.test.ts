@@ -16,7 +16,7 @@ const HUNT_SEEDS_MAX = 100;
 /** The seeds to try first. */
 const FIRST_SEEDS: Readonly<Record<string, number>> = {
   "quarantine-not-awaited": 26,
-  "set-without-a-commit": 1,
+  "set-without-a-commit": 4,
   "ended-set-listed": 7,
   "redrive-replaces-the-version": 3,
   "last-chunk-forgotten": 3,
@@ -39,11 +39,14 @@ async function hunt(bug: string, first: number, last: number): Promise<unknown> 
   return JSON.parse(stdout);
 }
 
+test.each(TABLES_BUGS)("the text that $name replaces occurs exactly once in its file", (bug) => {
+  expect(occurrencesOf(bug)).toBe(1);
+});
+
 describe("the tables world catches:", () => {
   test.each(sampleOf(3, TABLES_BUGS))(
     "$name",
     async (bug) => {
-      expect(occurrencesOf(bug)).toBe(1);
       const seed = FIRST_SEEDS[bug.name] ?? 1;
       const caught =
         (await hunt(bug.name, seed, seed)) ?? (await hunt(bug.name, 1, HUNT_SEEDS_MAX));
