@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addMs, durationMs, type EpochMs, epochMs, minutes } from "../../core/units.ts";
+import { addMs, durationMs, type EpochMs, epochMs, hours, minutes } from "../../core/units.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import { ReturnedRecords } from "./returned-records.ts";
 
@@ -90,12 +90,12 @@ test("what a gone process left is one entry, however often it is taken over (T4)
   expect(records.report(NOW)).toEqual(entry);
 });
 
-test("such an entry is forgotten after the grace and the longest wait in the queue (T5)", () => {
+test("such an entry is forgotten after an hour and the longest wait in the queue (T5)", () => {
   const records = new ReturnedRecords();
   records.begun(KEY, { grouped: true, waitedMs: 60_000 });
   records.inherit("gone", { messages: 3, oldest: epochMs(7), until: NOW });
-  expect(records.forget(addMs(after(59_999), GRACE_MS))).toBe(false);
-  expect(records.forget(addMs(after(60_000), GRACE_MS))).toBe(true);
+  expect(records.forget(addMs(after(59_999), hours(1)))).toBe(false);
+  expect(records.forget(addMs(after(60_000), hours(1)))).toBe(true);
   expect(records.report(NOW)).toEqual(NONE);
 });
 

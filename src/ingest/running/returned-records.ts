@@ -12,16 +12,17 @@
 //   T4. What a process left behind that is gone is one entry under its name, so that taking it over
 //       twice changes nothing. Two processes that take it over at once both count its messages.
 //   T5. An entry of several records has no keys to ask the ledger for. It is forgotten by T2, or
-//       when it is due for GRACE_MS plus the longest that a message waited in the queue. That is an
-//       estimate.
+//       when it is due for NAMELESS_MS plus the longest that a message waited in the queue. That is
+//       an estimate: the message may wait for longer in a process whose handlers hang.
 //   T6. Only messages that are not due yet are counted: the others are visible, or another process
 //       received and counts them.
 
-import { addMs, type DurationMs, type EpochMs, minutes } from "../../core/units.ts";
+import { addMs, type DurationMs, type EpochMs, hours, minutes } from "../../core/units.ts";
 import type { ObjectRef, RecordKey } from "../../ports/record.ts";
 
 /** Longer than messages wait in a process before it begins and reports them. */
 const GRACE_MS: DurationMs = minutes(15);
+const NAMELESS_MS: DurationMs = hours(1);
 const RECORDS_MAX = 10_000;
 
 /** What a report says of these records. */
@@ -108,7 +109,7 @@ export class ReturnedRecords {
   forget(now: EpochMs): boolean {
     const emptyAt = this.#passedGrace(now);
     const isGone = (until: EpochMs) => emptyAt !== null && until <= emptyAt;
-    const isOver = (until: EpochMs) => now >= until + GRACE_MS + this.#lagMs;
+    const isOver = (until: EpochMs) => now >= until + NAMELESS_MS + this.#lagMs;
     const before = this.#records.size + this.#together.size;
     for (const [key, { until }] of this.#records) if (isGone(until)) this.#records.delete(key);
     for (const [name, { until }] of this.#together) {

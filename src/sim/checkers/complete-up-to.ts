@@ -2,8 +2,9 @@
 // pipeline says that it is complete up to a time, each record that a queue had accepted by then and
 // that has an earlier event time is settled.
 //   Messages that an operator purged, or that expired, are excused, as in no-loss.
-//   If the queue only counts its messages, the answer stands on reports of processes. A message
-//   that one received since its last report is excused: it may be older than any other.
+//   If the queue only counts its messages, the answer stands on reports of processes. They know the
+//   event time of a record once they have begun it, and report it some time later. A record that is
+//   not begun, or was begun since the last report, is excused: it may be older than any other.
 
 import { POLL_FRESH_MS } from "../../ingest/policy/watermark.ts";
 import { type Checker, findings } from "./checker.ts";
@@ -19,10 +20,11 @@ export const completeUpTo: Checker = {
     /** When a queue first accepted a record that is not settled. */
     const unsettled = new Map<string, number>();
     const settled = new Set<string>();
-    const firstDelivered = new Map<string, number>();
+    /** When a record was first begun. */
+    const begunAt = new Map<string, number>();
     const isReported = (name: string, at: number) => {
-      const deliveredAt = firstDelivered.get(name);
-      return deliveredAt !== undefined && at - deliveredAt > POLL_FRESH_MS;
+      const since = begunAt.get(name);
+      return since !== undefined && at - since > POLL_FRESH_MS;
     };
     const settle = (name: string) => {
       settled.add(name);
@@ -38,10 +40,9 @@ export const completeUpTo: Checker = {
             unsettled.set(event.name, event.at);
           }
           break;
-        case "delivered":
-          for (const name of event.names) {
-            if (!firstDelivered.has(name)) firstDelivered.set(name, event.at);
-          }
+        case "claimed":
+        case "failed":
+          if (!begunAt.has(event.name)) begunAt.set(event.name, event.at);
           break;
         case "committed":
           settle(event.name);
