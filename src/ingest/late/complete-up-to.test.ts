@@ -205,13 +205,16 @@ test("a held record behind 100,000 other notes holds it back and is released (U1
   expect(events).toEqual(["released"]);
 });
 
+/** Records named "old" become dead letters at their first attempt. */
+const OLD_IS_DEAD: Parameters<typeof worldAt>[0] = {
+  handler: ({ envelope }) => {
+    if (envelope.dedupe_key === "old") throw new Error("never");
+  },
+  pipeline: { ...EXACT, retry: { attempts: 1 } } as never,
+};
+
 test("a dead letter behind 100,000 others holds it back (U1)", async () => {
-  await using at = await worldAt({
-    handler: ({ envelope }) => {
-      if (envelope.dedupe_key === "old") throw new Error("never");
-    },
-    pipeline: { ...EXACT, retry: { attempts: 1 } } as never,
-  });
+  await using at = await worldAt(OLD_IS_DEAD);
   const { world } = at;
   const old = await sendOld(world, "old", 30);
   await world.pass(minutes(5));
@@ -339,12 +342,7 @@ test("a partial receive does not forget a record whose retry is due (T1)", async
 });
 
 test("an idle pipeline with a dead letter is complete up to that, not unknown (U3)", async () => {
-  await using at = await worldAt({
-    handler: ({ envelope }) => {
-      if (envelope.dedupe_key === "old") throw new Error("never");
-    },
-    pipeline: { ...EXACT, retry: { attempts: 1 } } as never,
-  });
+  await using at = await worldAt(OLD_IS_DEAD);
   const { world } = at;
   const old = await sendOld(world, "old", 30);
   await world.pass(minutes(40));

@@ -30,7 +30,7 @@ import { createSimLedger } from "../ports/sim-ledger.ts";
 import { SCOPE, START_AT, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
 import type { HandlerTools, WorldParts } from "../world-parts.ts";
-import { SimProcess } from "./process.ts";
+import { runProcess, SimProcess } from "./process.ts";
 
 const RESTART_MS = 10_000;
 /** Of the faulty time. */
@@ -86,9 +86,7 @@ export class MessageReplayer {
     this.#begun = true;
     const { scheduler } = this.#services;
     const again = () => scheduler.after(RESTART_MS, hashText(this.name), () => this.start());
-    const process = new SimProcess(this.name, scheduler, again);
-    const running = this.#run(process).catch(() => process.crash(0)); // A service was down.
-    void running.then(() => process.kill());
+    runProcess(new SimProcess(this.name, scheduler, again), (process) => this.#run(process));
   }
 
   async #run(process: SimProcess): Promise<void> {

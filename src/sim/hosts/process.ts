@@ -138,3 +138,9 @@ export class SimProcess {
     return sleepers;
   }
 }
+
+/** Runs a process to its end. If a service is down, it crashes, and is started again. */
+export function runProcess(process: SimProcess, run: (process: SimProcess) => Promise<void>): void {
+  const running = run(process).catch(() => process.crash(0));
+  void running.then(() => process.kill());
+}

@@ -31,7 +31,7 @@ import {
 import { runReplay } from "../../replay/run-replay.ts";
 import { createTableShadow } from "../../sinks/table/shadow-tables.ts";
 import { createNamedDice, hashText, type NamedDice } from "../faults/named-random.ts";
-import { SimProcess } from "../hosts/process.ts";
+import { runProcess, SimProcess } from "../hosts/process.ts";
 import { createSimObjects } from "../ports/sim-bucket.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
 import { SCOPE, START_AT, type WorldServices } from "../services.ts";
@@ -105,9 +105,7 @@ export class Replayer {
     this.#begun = true;
     const { scheduler } = this.#services;
     const again = () => scheduler.after(RESTART_MS, hashText(this.name), () => this.start());
-    const process = new SimProcess(this.name, scheduler, again);
-    const running = this.#run(process).catch(() => process.crash(0)); // The ledger was down.
-    void running.then(() => process.kill());
+    runProcess(new SimProcess(this.name, scheduler, again), (process) => this.#run(process));
   }
 
   async #run(process: SimProcess): Promise<void> {
