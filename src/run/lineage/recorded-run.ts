@@ -60,12 +60,12 @@ export async function newestRuns(
   const runs: RecordedRun[] = [];
   for (const scope of scopes) {
     let after: string | null = null;
-    let left = limit;
+    let remaining = limit;
     do {
       const page = await ledger.listRuns(scope, { after, limit: PAGE_RUNS });
       runs.push(...page.runs.map((row) => ({ scope, row })));
-      left -= page.runs.length;
-      after = left > 0 ? page.next : null;
+      remaining -= page.runs.length;
+      after = remaining > 0 ? page.next : null;
     } while (after !== null);
   }
   const newest = (a: RecordedRun, b: RecordedRun) =>
@@ -156,13 +156,13 @@ async function isLiveRun(ledger: Ledger, scope: LedgerScope, id: string): Promis
 }
 
 /** Where the rows of a run are: in live tables from the start, in a shadow, or promoted (R4). */
-export type OutputPlace = "live" | "shadow" | "promoted";
+export type RowsLocation = "live" | "shadow" | "promoted";
 
 export async function outputOfRun(
   ledger: Ledger,
   scope: LedgerScope,
   { id, kind, parameters }: RunRow,
-): Promise<OutputPlace> {
+): Promise<RowsLocation> {
   if (kind !== "replay" || storedJson(parameters).into !== "shadow") return "live";
   if (await isPromotionNoted(ledger, scope)) return "promoted";
   return (await hasPromotedShadow(ledger, id)) ? "promoted" : "shadow";

@@ -113,7 +113,7 @@ test("lineage names a replay as a writer of a table only once it is promoted", a
   expect(await writers()).toEqual(all);
   expect(await rowWriter()).toBe(entry.generation);
   const histories = await findHistories(ledger, { what: "s3://orders/in/a.csv" });
-  expect(histories.map(({ place }) => place)).toEqual(["live", "shadow", "promoted"]);
+  expect(histories.map(({ location }) => location)).toEqual(["live", "shadow", "promoted"]);
   // A process that dies after the promotion leaves no note; the shadow has the state.
   await ledger.removeNotes({ pipeline: "orders", generation: entry.generation }, "replay", [
     "promoted",
