@@ -47,7 +47,7 @@ export type Past = "applied" | "noticed" | null;
 
 /**
  * What the ledger has about listed states of one bucket, in their order: each was applied (V2), or
- * its event came (V1). Without versions, a current state that was applied may be one that came back.
+ * its event came (V1). Without versions, a current state that was applied may have come back.
  */
 export async function pastsOf(
   ledger: Ledger,

@@ -14,8 +14,8 @@
 //   V6. All runs of the ledger get manifests, the own run and the newest ones first. A round looks
 //       at a bounded number of runs and days; the next one starts where it stopped.
 //   V7. A day that failed, of any run, waits until all runs had their turn, and in a round only one
-//       new day of a run may fail. So days that keep failing delay only later days of their own run.
-//       A round tries at most FAILURES_MAX days that fail: the target may be down.
+//       new day of a run may fail. So days that keep failing delay only later days of their run. A
+//       round tries at most FAILURES_MAX days that fail: the target may be down.
 
 import { type DurationMs, days, type EpochMs, minutes, seconds } from "../../core/units.ts";
 import { messageOf } from "../../ingest/policy/error-text.ts";
