@@ -3,8 +3,8 @@
 //   L1. Every row of a page has its result before the next page is read, so that memory is bounded
 //       and order is preserved.
 //   L2. The first row that cannot be sent ends the run; later rows stay in the outbox.
-//   L3. Runs of one owner follow each other. Its lease does not protect a row from the owner itself,
-//       so of several runs at the same time each would send every row.
+//   L3. Runs of one owner follow each other. A lease does not protect a row from its own owner, so
+//       of several runs at the same time each would send every row.
 
 import type { Outbox, OutboxLease, OutboxRow } from "../ports/outbox.ts";
 import type { OutboxSender, RowSendResult } from "./outbox-sender.ts";
@@ -45,7 +45,7 @@ export async function sendBacklog(
   }
 }
 
-/** Calls during a run wait for it, and share the next one, which finds what they registered (L3). */
+/** Calls during a run wait for it, and share the next one, which finds all their rows (L3). */
 export function oneRunAtATime<T>(run: () => Promise<T>): () => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   let next: Promise<T> | null = null;

@@ -20,6 +20,7 @@ import { lastWriterWins } from "./last-writer-wins.ts";
 import { listedOrLive } from "./listed-or-live.ts";
 import { liveness } from "./liveness.ts";
 import { locksStayLocal } from "./locks-stay-local.ts";
+import { maskedStaysHidden } from "./masked-stays-hidden.ts";
 import { noEffectUnderOlderFence } from "./no-effect-under-older-fence.ts";
 import { noLoss } from "./no-loss.ts";
 import { noRunAfterCommit } from "./no-run-after-commit.ts";
@@ -57,6 +58,7 @@ export const CHECKERS: readonly Checker[] = [
   sameTimeAndRandom,
   heldNotLost,
   refusedStaysOut,
+  maskedStaysHidden,
   archivedBeforeCommit,
   replaySameMessages,
   ...TABLE_CHECKERS,
