@@ -15,14 +15,16 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const ending = new AbortController();
   const end = () => ending.abort(signal?.reason);
-  const late = new Error(`no response within ${msMax} ms`);
-  const timer = setTimeout(() => ending.abort(late), msMax);
+  // An error per request would cost more than the timer.
+  const expire = () => ending.abort(new Error(`no response within ${msMax} ms`));
+  const timer = setTimeout(expire, msMax);
   signal?.addEventListener("abort", end, { once: true });
   if (signal?.aborted) end();
   try {
     return await ask(ending.signal);
   } catch (error) {
-    throw ending.signal.reason === late ? late : error;
+    const { aborted, reason } = ending.signal;
+    throw aborted && reason !== signal?.reason ? reason : error;
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", end);
