@@ -59,10 +59,10 @@ export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promis
     const openLate = (late: string) => aws.openSqsQueue({ client: sqs, queue: late });
     const { lateQueue: late } = options;
     const lateQueue = late === undefined ? null : openLater(late, () => openLate(late));
-    const looks = async () => {
+    const looks = async (max?: number) => {
       const late = await openedLate(options.lateQueue, openLate);
       const queues = [queue, deadLetters, late].filter((each) => each !== null);
-      return looksAt(client.endpoint, queues, deadLetters?.name ?? null);
+      return looksAt(client.endpoint, queues, deadLetters?.name ?? null, max);
     };
     const connection = { ...client, queueUrl };
     return { queue, deadLetters, lateQueue, looks, objects, connection, close };
