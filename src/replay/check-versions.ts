@@ -9,7 +9,7 @@
 
 import { TidegateError } from "../core/errors.ts";
 import type { DecodingPipeline } from "../ingest/stages/decode.ts";
-import type { ObjectSource } from "../ports/object-source.ts";
+import type { ObjectSource } from "../ports/objects/object-source.ts";
 import { type AbsenceCause, checkArchived } from "./archived-messages.ts";
 import { type ReplayInput, replayedObject } from "./replay-input.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/objects/object-source.ts";
 import { OpenedObjects } from "./opened-objects.ts";
 
 const never = new AbortController().signal;

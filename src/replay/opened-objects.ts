@@ -5,7 +5,7 @@
 //   A3. No more openings are kept than OPENED_MAX; without one, the object is opened again.
 
 import { normalizeVersionId } from "../core/events/object-identity.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/objects/object-source.ts";
 
 /** An opening takes about a kilobyte. */
 const OPENED_MAX = 50_000;

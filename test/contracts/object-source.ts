@@ -15,7 +15,11 @@ import {
 } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../../src/ports/object-source.ts";
+import type {
+  ObjectPin,
+  ObjectSource,
+  OpenedObject,
+} from "../../src/ports/objects/object-source.ts";
 import type { ByteSource } from "../../src/ports/rows.ts";
 
 /** A signal that never aborts. */

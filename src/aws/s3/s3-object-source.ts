@@ -20,7 +20,7 @@ import {
 import { CHECKSUM_ALGORITHMS, type Checksum } from "../../core/encoding/checksum.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, epochMs, seconds } from "../../core/units.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
 import { withDeadline } from "../request-deadline.ts";
 import type { SdkError } from "../sdk-errors.ts";

@@ -16,7 +16,7 @@ import {
   REMOVED_STATE,
 } from "../../core/events/object-identity.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { Confirmation, LedgerScope } from "../../ports/record.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import { beginAttempt, DeadlinePassed } from "./attempt.ts";

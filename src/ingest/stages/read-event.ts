@@ -16,7 +16,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { readClaimCheck, redeemClaimCheck } from "../../core/events/claim-check.ts";
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
-import type { ObjectPin, ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectPin, ObjectSource } from "../../ports/objects/object-source.ts";
 import type { ByteSource, NumberedRow, RowReader } from "../../ports/rows.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";

@@ -5,7 +5,7 @@
 //   S3. Requests to S3 are counted whether or not they are traced.
 
 import { TidegateError } from "../../core/errors.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
 import type { Span, SpanOptions, Telemetry } from "../../ports/telemetry.ts";
 import type { ClaimOutcome } from "../stages/claim.ts";

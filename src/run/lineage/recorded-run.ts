@@ -9,7 +9,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, hours } from "../../core/units.ts";
-import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
+import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
 import type {
   LineageFacts,
   LineageInput,

@@ -12,7 +12,7 @@ import type { LedgerScope } from "../../ports/record.ts";
 import type { SinkStore } from "../../ports/sink.ts";
 import { ownersTable, quotedName, WRITERS_TABLE } from "../../sinks/table/names.ts";
 import { rankTie } from "../../sinks/table/rank-tie.ts";
-import { SHADOWS_TABLE } from "../../sinks/table/shadow-statements.ts";
+import { SHADOWS_TABLE } from "../../sinks/table/shadow/shadow-statements.ts";
 
 const BOOKKEEPING = /^_tg_/;
 const PAGE_RECORDS = 500;

@@ -6,9 +6,9 @@
 //   A3. Queues and objects may be on different servers (E1 of service-endpoint.ts).
 
 import { TidegateError } from "../../core/errors.ts";
-import type { ObjectLister } from "../../ports/object-lister.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
-import type { ObjectWriter } from "../../ports/object-writer.ts";
+import type { ObjectLister } from "../../ports/objects/object-lister.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
+import type { ObjectWriter } from "../../ports/objects/object-writer.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import { openLater } from "../late/late-queue.ts";
 import { looksAt } from "../late/look-at-queues.ts";

@@ -22,7 +22,7 @@ import { type EditedCopies, editedIn } from "../../ingest/dead-letters/edited-no
 import { findHeld, isHeldFailure } from "../../ingest/late/held-note.ts";
 import { quarantineIn } from "../../ingest/quarantine/quarantine-access.ts";
 import { findTried, objectDigest } from "../../ingest/running/tried-note.ts";
-import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
+import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import { namesOf } from "../../ledger/search-records.ts";
