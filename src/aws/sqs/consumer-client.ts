@@ -1,6 +1,6 @@
 // Consumer client: an SQS client for a consumer, which sends many small requests.
-//   N1. It checks the MD5 of every body, as the SDK does by default. Only the hash function differs:
-//       one call per body instead of a digest object.
+//   N1. It checks the MD5 of every body, as the SDK does by default. Only the hash function
+//       differs: one call per body instead of a digest object.
 //   N2. It has no logger. By default the SDK copies all messages of a response into a log line that
 //       no logger writes.
 

@@ -1,10 +1,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { md5Hex } from "../../core/encoding/hash.ts";
-import { seconds } from "../../core/units.ts";
-import { createConsumerClient } from "./consumer-client.ts";
-import { createSqsQueue } from "./sqs-queue.ts";
+import { createConsumerClient } from "../../src/aws/sqs/consumer-client.ts";
+import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
+import { md5Hex } from "../../src/core/encoding/hash.ts";
+import { seconds } from "../../src/core/units.ts";
 
 const BODY = '{"station":"Åre"}';
 let server: Server;
