@@ -15,16 +15,17 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const ending = new AbortController();
   const end = () => ending.abort(signal?.reason);
-  // An error per request would cost more than the timer.
-  const expire = () => ending.abort(new Error(`no response within ${msMax} ms`));
-  const timer = setTimeout(expire, msMax);
+  let late: Error | null = null; // An error takes a stack, so it is created when it is needed.
+  const timer = setTimeout(() => {
+    late = new Error(`no response within ${msMax} ms`);
+    ending.abort(late);
+  }, msMax);
   signal?.addEventListener("abort", end, { once: true });
   if (signal?.aborted) end();
   try {
     return await ask(ending.signal);
   } catch (error) {
-    const { aborted, reason } = ending.signal;
-    throw aborted && reason !== signal?.reason ? reason : error;
+    throw late !== null && ending.signal.reason === late ? late : error;
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", end);

@@ -3,7 +3,7 @@
 import { TidegateError } from "../../../core/errors.ts";
 import type { LineageFacts } from "../../../lineage/lineage-facts.ts";
 import { LINEAGE_FORMATS } from "../../../lineage/merge-documents.ts";
-import type { Ledger } from "../../../ports/ledger.ts";
+import type { Ledger, RunRow } from "../../../ports/ledger.ts";
 import type { LedgerScope } from "../../../ports/record.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import type { LocationOf } from "../../../run/lineage/recorded-run.ts";
@@ -144,19 +144,13 @@ export const runsList = command({
   flags: { json: toggle("Print each run as a JSON line."), ...ledgerFlags },
   run: ({ flags, out }) =>
     withLedger(flags, async ({ ledger, scopes }): Promise<ExitCode> => {
-      let listed = 0;
-      for (const scope of scopes) {
-        let after: string | null = null;
-        do {
-          const page = await ledger.listRuns(scope, { after, limit: 100 });
-          for (const row of page.runs) {
-            listed += 1;
-            out.line(flags.json ? JSON.stringify({ ...scope, ...row }) : lineOf(scope, row));
-          }
-          after = listed < RUNS_MAX ? page.next : null;
-        } while (after !== null);
+      const { newestRuns } = await import("../../../run/lineage/recorded-run.ts");
+      const runs = await newestRuns(ledger, scopes, RUNS_MAX + 1);
+      for (const { scope, row } of runs.slice(0, RUNS_MAX)) {
+        out.line(flags.json ? JSON.stringify({ ...scope, ...row }) : lineOf(scope, row));
       }
-      if (listed === 0) out.note("The ledger has no runs yet.");
+      if (runs.length > RUNS_MAX) out.note(`Older runs are not shown, after ${RUNS_MAX}.`);
+      if (runs.length === 0) out.note("The ledger has no runs yet.");
       return EXIT_OK;
     }),
 });
@@ -188,10 +182,9 @@ export const runsManifest = command({
     }),
 });
 
-type Run = Awaited<ReturnType<Ledger["listRuns"]>>["runs"][number];
 const DIGEST_CHARS = 12;
 
-function lineOf({ pipeline, generation }: LedgerScope, run: Run): string {
+function lineOf({ pipeline, generation }: LedgerScope, run: RunRow): string {
   const at = (time: number) => new Date(time).toISOString();
   const end = run.endedAt === null ? `seen ${at(run.seenAt)}` : `ended ${at(run.endedAt)}`;
   const scope = generation === 0 ? pipeline : `${pipeline} generation ${generation}`;
