@@ -70,7 +70,8 @@ export async function checkVersions(
         else identities.set(input.key, checked.identity);
         continue;
       }
-      const opened = await objects.open(input.object, signal);
+      const { size: expectedBytes } = input.object;
+      const opened = await objects.open({ ...input.object, expectedBytes }, signal);
       if (opened.kind === "opened") continue;
       if (opened.kind === "forbidden")
         refusal ??= forbiddenVersion(input, opened.reason); // V4

@@ -69,8 +69,9 @@ export function readObjectEvent(
   hooks: ReadHooks = NO_HOOKS,
 ): ObjectInput<unknown> {
   const { onRead, ready, onBadRow = null, redrivenRows = null, governance = null } = hooks;
-  const { bucket, key, version_id: versionId, etag } = event;
-  const open = () => openObject(ports.objects, { bucket, key, versionId, etag }, signal);
+  const { bucket, key, version_id: versionId, etag, size: expectedBytes } = event;
+  const pin = { bucket, key, versionId, etag, expectedBytes };
+  const open = () => openObject(ports.objects, pin, signal);
   return {
     kind: event.kind as ObjectInput<unknown>["kind"], // A RemovedInput, whose reads find no object.
     object: event,

@@ -5,6 +5,8 @@
 //       to callers that may not list the bucket, so "forbidden" may mean missing; only the caller
 //       can judge.
 //   O3. Everything else fails with TG_OBJECTS_UNAVAILABLE, and repeating the call is safe.
+//   O4. A source may read a small object with its opening, if the pin says that it is small: that
+//       is one request instead of two. The bytes are then in memory, and pinned by that.
 
 import type { Checksum } from "../../core/encoding/checksum.ts";
 import type { EpochMs } from "../../core/units.ts";
@@ -16,12 +18,16 @@ export interface ObjectPin {
   readonly versionId: string | null;
   /** Without quotes; null reads the current bytes. */
   readonly etag: string | null;
+  /** Set if the bytes will be read, and the event says how many there are (O4). */
+  readonly expectedBytes?: number | null;
 }
 
 export type OpenedObject =
   | {
       readonly kind: "opened";
       readonly bytes: ByteSource;
+      /** How many bytes are in memory, if the opening has read them (O4). */
+      readonly heldBytes?: number;
       readonly etag: string | null;
       /** The version that was opened; null if the bucket has no versions. */
       readonly versionId: string | null;
@@ -40,5 +46,7 @@ export type OpenedObject =
   | { readonly kind: "forbidden"; readonly reason: string };
 
 export interface ObjectSource {
+  /** Objects up to this size are read with their opening; absent: none (O4). */
+  readonly heldBytesMax?: number;
   open(pin: ObjectPin, signal: AbortSignal): Promise<OpenedObject>;
 }
