@@ -24,9 +24,10 @@ function orders(handler: Handler, more: object = {}) {
 
 /** Random schedules, in addition to a fault at every point. */
 const SEEDS = isFullSize ? 10 : 3;
+const FEW = isFullSize ? SAMPLES : SAMPLES.slice(0, 1);
 
 function prove(handler: Handler, more: object = {}, options: Partial<ProveOptions> = {}) {
-  return handlerProof(orders(handler, more), { samples: SAMPLES, seeds: SEEDS, ...options });
+  return handlerProof(orders(handler, more), { samples: FEW, seeds: SEEDS, ...options });
 }
 
 function brokenBy({ verdict, failure }: ProofReport): string {
@@ -44,7 +45,7 @@ const post = (headers: Record<string, string>) =>
 
 describe("a handler survives", () => {
   test("if its rows depend only on the record", async () => {
-    const report = await prove(upsertOrder, {}, { seeds: 10 });
+    const report = await prove(upsertOrder, {}, { samples: SAMPLES, seeds: 10 });
     expect(report).toMatchObject({ verdict: "survived", records: 2, failure: null, warnings: [] });
     expect(report.schedules).toBeGreaterThan(30);
   });
