@@ -12,7 +12,7 @@ import { compareSequencers } from "../core/events/sequencer.ts";
 import type { EpochMs } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { ListedRecord } from "../ports/ledger.ts";
-import type { ListedObject } from "../ports/object-lister.ts";
+import type { ListedObject } from "../ports/objects/object-lister.ts";
 import type { InputObject, LedgerScope, RecordKey } from "../ports/record.ts";
 
 export type MatchKind = "created" | "listed" | "removed" | "other";
