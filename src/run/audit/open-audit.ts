@@ -34,10 +34,12 @@ import { devNames } from "../dev/dev-setup.ts";
 import { lateQueueOf } from "../late/open-completeness.ts";
 import { openAwsEnvironment, openAwsLister } from "../open/aws-environment.ts";
 import { openLedger } from "../open/open-ledger.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
 import { type PreparedRun, prepareRun } from "../prepare-run.ts";
 import { closeAll } from "./close-all.ts";
 import { openEffects } from "./open-effects.ts";
 import { readQueue, UNREAD } from "./read-queue.ts";
+import { type AuditReaders, createAuditReaders } from "./reader-thread.ts";
 
 /** Objects that are younger may still be on their way. */
 export const GRACE_MS: DurationMs = minutes(15);
@@ -75,6 +77,8 @@ export interface AuditSources {
   readonly effects: readonly EffectLister[];
   readonly sink: Statement["sink"];
   readonly readQueue: () => Promise<QueueSnapshot>;
+  /** Other readers of the same ledger and sink. */
+  readonly readers?: AuditReaders;
 }
 
 /** Compares bucket, ledger and sink of a pipeline, as `tidegate audit` does. */
@@ -210,8 +214,14 @@ async function openSources(
   const { endpoint, region, ledger: url, deadLetterQueue } = settings;
   const ledger = await openLedger(url, systemPorts, { readOnly: true }); // O1
   closers.push(() => ledger.close());
-  const { effects, what, close } = await openEffects(pipeline, ledger); // O2
+  const { effects, tables, what, close } = await openEffects(pipeline, ledger); // O2
   closers.push(close);
+  const location = parseStoreUrl(url, "ledger");
+  const readers =
+    location.store === "sqlite"
+      ? createAuditReaders({ ledger, effects }, { path: location.path, tables })
+      : null;
+  if (readers !== null) closers.push(readers.close);
   const listing = await openAwsLister({ endpoint, region });
   closers.push(listing.close);
   const readPipelineQueue = async (): Promise<QueueSnapshot> => {
@@ -231,7 +241,8 @@ async function openSources(
     }
   };
   const sink = { checked: effects.length > 0, what };
-  return { ledger, lister: listing.lister, effects, sink, readQueue: readPipelineQueue };
+  const sources = { ledger, lister: listing.lister, effects, sink, readQueue: readPipelineQueue };
+  return readers === null ? sources : { ...sources, readers };
 }
 
 /** The short form that the ledger keeps. */

@@ -1,0 +1,139 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { AUDIT_SCOPE, AuditWorld, countsOf } from "../../../test/support/audit-world.ts";
+import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
+import type { AuditLine } from "../../audit/audit-line.ts";
+import type { RecordLister } from "../../audit/merged-keys.ts";
+import { StatementBuilder } from "../../audit/statement.ts";
+import { present } from "../../core/assert.ts";
+import { days, subtractMs } from "../../core/units.ts";
+import { tables } from "../../ingest/spec/define-pipeline.ts";
+import { systemPorts } from "../../platform/index.ts";
+import { createTableEffects, createTableSink } from "../../sinks/table/index.ts";
+import { createSqliteLedger } from "../../stores/sqlite/ledger/ledger.ts";
+import { createAuditReaders } from "./reader-thread.ts";
+
+const folder = useTemporaryFolder("reader-thread");
+const SINK = tables({ rows: { columns: { id: "text" }, key: ["id"] } });
+type AuditedPage = Awaited<ReturnType<RecordLister["listRecords"]>>;
+const QUERY = { by: "object", bucket: "landing", prefix: "" } as const;
+
+/** Every state of a record, with and without a sequencer. */
+async function fill(world: AuditWorld): Promise<void> {
+  for (const key of ["a", "é", "\u{1F600}"]) await world.commit(world.put(key, key));
+  world.put("listed", "1");
+  await world.commit(present(world.listed("listed"), "the listed object"));
+  await world.fail(world.put("dead", "1"));
+  await world.fail(world.put("retry", "1"), { permanent: false });
+  const failure = { errorClass: "held", fingerprint: "h", message: "late" };
+  await world.fail(world.put("held", "1"), { failure });
+  const late = world.put("late", "1");
+  await world.commit(world.put("late", "2"));
+  await world.commit(late);
+  await world.commit(world.put("removed", "1"));
+  await world.commit(world.remove("removed"));
+  await world.commit(world.put("double", "1"));
+  await world.commit(present(world.listed("double"), "the listed object"), { blind: true });
+  world.put("missing", "1");
+  world.settle();
+}
+
+function digestOf(world: AuditWorld, lines: readonly AuditLine[]): string {
+  const { to } = world.options();
+  const subject = { ...AUDIT_SCOPE, bucket: "landing", prefix: "" };
+  const forgetsBefore = subtractMs(to, days(45));
+  const builder = new StatementBuilder({ subject, from: null, to, forgetsBefore, previous: null });
+  for (const line of lines) builder.add(line);
+  const sink = { checked: false, what: "" };
+  const queue = { read: "exact", messages: 0 } as const;
+  return builder.end({ id: "i", startedAt: "", endedAt: "", sink, queue, graceMs: 0 }).digest;
+}
+
+test.each([true, false])(
+  "an audit by two threads has the lines and the digest of one thread (versions: %s)",
+  async (versioned) => {
+    const path = join(folder, `lines-${versioned}.db`);
+    const ledger = createSqliteLedger(systemPorts, { path });
+    const world = new AuditWorld(versioned, ledger);
+    await fill(world);
+    const alone = await world.audit({ handlesRemovals: true });
+    const unread = { listRecords: () => Promise.reject(new Error("read by the first thread")) };
+    const readers = createAuditReaders({ ledger: unread, effects: [] }, { path, tables: [] });
+    expect(await readers.started()).toBe(true);
+    const together = await world.audit({ handlesRemovals: true, readers });
+    expect(together).toEqual(alone);
+    expect(digestOf(world, together)).toBe(digestOf(world, alone));
+    expect(Object.keys(countsOf(alone)).length).toBeGreaterThanOrEqual(6);
+    await readers.close();
+    await ledger.close();
+  },
+);
+
+test("pages of the thread continue where those of the ledger end, and the other way round", async () => {
+  const path = join(folder, "pages.db");
+  const ledger = createSqliteLedger(systemPorts, { path });
+  const world = new AuditWorld(false, ledger);
+  await fill(world);
+  const readers = createAuditReaders({ ledger, effects: [] }, { path, tables: [] });
+  expect(await readers.started()).toBe(true);
+  const all = await ledger.listRecords(AUDIT_SCOPE, QUERY, { after: null, limit: 1_000 });
+  const keys: string[] = [];
+  let after: string | null = null;
+  for (let nth = 0; nth === 0 || after !== null; nth += 1) {
+    const reader = nth % 2 === 0 ? readers.ledger : ledger;
+    const some: AuditedPage = await reader.listRecords(AUDIT_SCOPE, QUERY, { after, limit: 2 });
+    keys.push(...some.records.map(({ key }) => key));
+    after = some.next;
+  }
+  expect(keys).toEqual(all.records.map(({ key }) => key));
+  const below = { ...QUERY, prefix: "d" };
+  const page = { after: null, limit: 1_000 };
+  const prefixed = await readers.ledger.listRecords(AUDIT_SCOPE, below, page);
+  const expected = await ledger.listRecords(AUDIT_SCOPE, below, page);
+  expect(prefixed.records.map(({ key }) => key)).toEqual(expected.records.map(({ key }) => key));
+  expect(prefixed.records.length).toBeGreaterThan(0);
+  await readers.close();
+  await ledger.close();
+});
+
+test("effects of tables are the same from both threads, and errors keep their code", async () => {
+  const path = join(folder, "effects.db");
+  const ledger = createSqliteLedger(systemPorts, { path });
+  const sink = createTableSink(SINK, { dialect: "sqlite", path });
+  await sink.prepare();
+  const store = present(ledger.sinkStore, "the tables of the ledger");
+  const insert = `INSERT INTO tidegate_sink_writers
+    (table_name, object, sequencer, event_time, record_key, fence) VALUES (?, ?, ?, ?, ?, ?)`;
+  const params = (key: string) => ["rows", `s3://landing/${key}`, "1", 7, `k-${key}`, 3];
+  for (const key of ["a", "é"]) await store.run([{ statement: insert, params: params(key) }]);
+  const effects = await createTableEffects(store, "sqlite", ["rows"]);
+  const readers = createAuditReaders({ ledger, effects }, { path, tables: ["rows"] });
+  expect(await readers.started()).toBe(true);
+  const request = { bucket: "landing", prefix: "", after: null };
+  const expected = await effects[0]?.list(request);
+  expect(await readers.effects[0]?.list(request)).toEqual(expected);
+  expect(expected?.effects.map(({ key }) => key)).toEqual(["a", "é"]);
+  const wrong = readers.ledger.listRecords(AUDIT_SCOPE, QUERY, { after: "x", limit: 1 });
+  await expect(wrong).rejects.toMatchObject({ code: "TG_VALUE_INVALID" });
+  await readers.close();
+  await ledger.close();
+});
+
+test("without a thread, or after it ended, the ledger's own pages are read", async () => {
+  const path = join(folder, "ended.db");
+  const ledger = createSqliteLedger(systemPorts, { path });
+  const world = new AuditWorld(true, ledger);
+  await fill(world);
+  const alone = await world.audit();
+  const entry = new URL("data:text/javascript,process.exit(1)");
+  const readers = createAuditReaders(
+    { ledger, effects: [] },
+    { path, tables: [] },
+    { pagesBefore: 0, entry },
+  );
+  expect(await world.audit({ readers })).toEqual(alone);
+  expect(await readers.started()).toBe(false);
+  expect(await world.audit({ readers })).toEqual(alone);
+  await readers.close();
+  await ledger.close();
+});
