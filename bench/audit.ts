@@ -16,7 +16,7 @@ import { openCloud } from "../src/cloud/open-cloud.ts";
 import { days, durationMs, minutes, subtractMs } from "../src/core/units.ts";
 import { boundHeap } from "../src/platform/bound-heap.ts";
 import { systemPorts } from "../src/platform/index.ts";
-import { createAuditReaders } from "../src/run/audit/reader-thread.ts";
+import { createAuditReader } from "../src/run/audit/reader-thread.ts";
 import { createTableEffects } from "../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../src/stores/sqlite/ledger/ledger.ts";
 import { createBrokerLister } from "./audit/broker-lister.ts";
@@ -46,9 +46,8 @@ async function auditStores(folder: string): Promise<void> {
   const path = join(folder, "ledger.db");
   const ledger = createSqliteLedger(systemPorts, { path, readOnly: true, mustExist: true });
   if (ledger.sinkStore === null) throw new Error("the ledger has no tables");
-  const tables = Object.keys(TABLES);
-  const effects = await createTableEffects(ledger.sinkStore, "sqlite", tables);
-  const readers = createAuditReaders({ ledger, effects }, { path, tables });
+  const effects = await createTableEffects(ledger.sinkStore, "sqlite", TABLES);
+  const records = createAuditReader(ledger, { path });
   const { clock } = systemPorts;
   const startedAt = clock.now();
   const window = { from: null, to: startedAt, forgetsBefore: subtractMs(startedAt, days(45)) };
@@ -62,7 +61,7 @@ async function auditStores(folder: string): Promise<void> {
       ledger,
       lister: createBrokerLister(cloud.broker),
       effects,
-      readers,
+      records,
       readQueue: async () => emptyQueue(startedAt, "exact"),
     },
     {
@@ -92,7 +91,7 @@ async function auditStores(folder: string): Promise<void> {
   });
   const peakMib = process.resourceUsage().maxRSS / KIB_PER_MIB;
   console.log(JSON.stringify({ seconds, cpuSeconds, peakMib, counts, digest }));
-  await readers.close();
+  await records.close();
   await ledger.close();
   await cloud.close();
 }

@@ -78,7 +78,7 @@ type InputArray = [
 ];
 
 /** Version, ETag, size and sequencer of the object in `InputColumns.input`; null if it has none. */
-export function versionOf(input: string): Version | null {
+export function inputVersionOf(input: string): Version | null {
   return (JSON.parse(input) as InputArray)[2];
 }
 

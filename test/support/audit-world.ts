@@ -216,11 +216,11 @@ export class AuditWorld {
       readonly queue?: QueueSnapshot;
       readonly ledger?: Ledger;
       readonly lister?: ObjectLister;
-      readonly readers?: AuditPorts["readers"];
+      readonly records?: AuditPorts["records"];
     } = {},
   ): Promise<AuditLine[]> {
     const { sink = false, queue = this.queue(), ledger = this.ledger, ...rest } = more;
-    const { lister = this.lister(), readers, ...options } = rest;
+    const { lister = this.lister(), records, ...options } = rest;
     const lines: AuditLine[] = [];
     await runAudit(
       {
@@ -229,7 +229,7 @@ export class AuditWorld {
         lister,
         effects: sink ? [this.effectLister()] : [],
         readQueue: async () => queue,
-        ...(readers !== undefined && { readers }),
+        ...(records !== undefined && { records }),
       },
       this.options(options),
       (line) => lines.push(line),

@@ -39,7 +39,7 @@ import { type PreparedRun, prepareRun } from "../prepare-run.ts";
 import { closeAll } from "./close-all.ts";
 import { openEffects } from "./open-effects.ts";
 import { readQueue, UNREAD } from "./read-queue.ts";
-import { type AuditReaders, createAuditReaders } from "./reader-thread.ts";
+import { type AuditReader, createAuditReader } from "./reader-thread.ts";
 
 /** Objects that are younger may still be on their way. */
 export const GRACE_MS: DurationMs = minutes(15);
@@ -77,8 +77,8 @@ export interface AuditSources {
   readonly effects: readonly EffectLister[];
   readonly sink: Statement["sink"];
   readonly readQueue: () => Promise<QueueSnapshot>;
-  /** Other readers of the same ledger and sink. */
-  readonly readers?: AuditReaders;
+  /** Another reader of the same ledger. */
+  readonly records?: AuditReader;
 }
 
 /** Compares bucket, ledger and sink of a pipeline, as `tidegate audit` does. */
@@ -214,14 +214,12 @@ async function openSources(
   const { endpoint, region, ledger: url, deadLetterQueue } = settings;
   const ledger = await openLedger(url, systemPorts, { readOnly: true }); // O1
   closers.push(() => ledger.close());
-  const { effects, tables, what, close } = await openEffects(pipeline, ledger); // O2
+  const { effects, what, close } = await openEffects(pipeline, ledger); // O2
   closers.push(close);
   const location = parseStoreUrl(url, "ledger");
-  const readers =
-    location.store === "sqlite"
-      ? createAuditReaders({ ledger, effects }, { path: location.path, tables })
-      : null;
-  if (readers !== null) closers.push(readers.close);
+  const isFile = location.store === "sqlite";
+  const records = isFile ? createAuditReader(ledger, { path: location.path }) : null;
+  if (records !== null) closers.push(records.close);
   const listing = await openAwsLister({ endpoint, region });
   closers.push(listing.close);
   const readPipelineQueue = async (): Promise<QueueSnapshot> => {
@@ -242,7 +240,7 @@ async function openSources(
   };
   const sink = { checked: effects.length > 0, what };
   const sources = { ledger, lister: listing.lister, effects, sink, readQueue: readPipelineQueue };
-  return readers === null ? sources : { ...sources, readers };
+  return records === null ? sources : { ...sources, records };
 }
 
 /** The short form that the ledger keeps. */

@@ -11,8 +11,6 @@ import { openSinkDatabase } from "../../sinks/table/table-sink.ts";
 
 export interface OpenedEffects {
   readonly effects: readonly EffectLister[];
-  /** The tables of `effects` if they are in the ledger's database; else none. */
-  readonly tables: readonly string[];
   /** What was checked, or why nothing was. */
   readonly what: string;
   readonly close: () => Promise<void>;
@@ -25,24 +23,22 @@ export async function openEffects(
   if (sink === null) return unchecked("the pipeline has no sink");
   if (typeof sink === "function") return unchecked("a sink function cannot be listed");
   if (sink.onlySql === true) return unchecked("statements of sql() cannot be listed");
-  const tables = Object.keys(sink.tables);
   if (sink.database !== null) {
     const address = databaseAddress(sink.database);
     const database = await openSinkDatabase(address);
-    const effects = await createTableEffects(database, address.dialect, tables).catch(
+    const effects = await createTableEffects(database, address.dialect, sink.tables).catch(
       async (error: unknown) => {
         await database.close();
         throw error;
       },
     );
-    return { ...named(effects), tables: [], close: () => database.close() };
+    return { ...named(effects), close: () => database.close() };
   }
   if (sinkStore === null || sinkDialect === null) {
     return unchecked("the ledger's database has no tables");
   }
-  const effects = await createTableEffects(sinkStore, sinkDialect, tables);
-  const listed = effects.length === 0 ? [] : tables;
-  return { ...named(effects), tables: listed, close: async () => undefined };
+  const effects = await createTableEffects(sinkStore, sinkDialect, sink.tables);
+  return { ...named(effects), close: async () => undefined };
 }
 
 function named(effects: readonly EffectLister[]) {
@@ -55,5 +51,5 @@ function named(effects: readonly EffectLister[]) {
 
 /** E1 */
 function unchecked(what: string): OpenedEffects {
-  return { effects: [], tables: [], what, close: async () => undefined };
+  return { effects: [], what, close: async () => undefined };
 }

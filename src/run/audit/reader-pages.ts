@@ -1,4 +1,4 @@
-// Reader pages: pages of records and effects as they travel from a reading thread to the audit.
+// Reader pages: pages of records as they travel from a reading thread to the audit.
 //   P1. A page is one flat array of texts and numbers. Copying an object for each record from
 //       thread to thread would take longer than reading it.
 //   P2. A record travels with what an audit reads of it. The thread proves what its event was, so
@@ -16,14 +16,12 @@ import {
 import { assert, present } from "../../core/assert.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { FlatRecord } from "../../ledger/flat-records.ts";
-import { versionOf } from "../../ledger/record-input.ts";
-import type { ListedEffect } from "../../ports/effect-lister.ts";
+import { inputVersionOf } from "../../ledger/record-input.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 
 export type FlatPage = readonly (string | number | null | AuditedState)[];
 
 const RECORD_VALUES = 10;
-const EFFECT_VALUES = 4;
 
 export function packRecords(
   scope: LedgerScope,
@@ -35,11 +33,12 @@ export function packRecords(
     const key = text as RecordKey;
     const changedAt = changed as EpochMs;
     const eventTime = time as EpochMs;
-    const version = present(versionOf(input), "the object of a record in a list by object");
+    const version = present(inputVersionOf(input), "the object of a record in a list by object");
     const [versionId, etag, size, sequencer] = version;
     const state = stateOf(kind, changedAt, detail, sequencer !== null);
     const from = { eventTime, object: { bucket, key: object, versionId, etag, size, sequencer } };
-    const proved = sequencer === null ? null : kindOfRecord(scope, { key, input: from }, null); // P2
+    const listed = { key, input: from };
+    const proved = sequencer === null ? null : kindOfRecord(scope, listed, null); // P2
     values.push(key, changedAt, eventTime, object);
     values.push(versionId, etag, size, sequencer, proved, state);
   }
@@ -92,25 +91,4 @@ export function unpackRecords(bucket: string, values: FlatPage): AuditedRecord[]
     });
   }
   return records;
-}
-
-export function packEffects(effects: readonly ListedEffect[]): FlatPage {
-  const values: (string | number)[] = [];
-  for (const { key, recordKey, eventTime, fence } of effects) {
-    values.push(key, recordKey, eventTime, fence);
-  }
-  return values;
-}
-
-export function unpackEffects(values: FlatPage): ListedEffect[] {
-  const effects: ListedEffect[] = [];
-  for (let at = 0; at < values.length; at += EFFECT_VALUES) {
-    effects.push({
-      key: values[at] as string,
-      recordKey: values[at + 1] as RecordKey,
-      eventTime: values[at + 2] as EpochMs,
-      fence: values[at + 3] as number,
-    });
-  }
-  return effects;
 }

@@ -7,14 +7,11 @@ import type { RecordLister } from "../../audit/merged-keys.ts";
 import { StatementBuilder } from "../../audit/statement.ts";
 import { present } from "../../core/assert.ts";
 import { days, subtractMs } from "../../core/units.ts";
-import { tables } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
-import { createTableEffects, createTableSink } from "../../sinks/table/index.ts";
 import { createSqliteLedger } from "../../stores/sqlite/ledger/ledger.ts";
-import { createAuditReaders } from "./reader-thread.ts";
+import { createAuditReader } from "./reader-thread.ts";
 
 const folder = useTemporaryFolder("reader-thread");
-const SINK = tables({ rows: { columns: { id: "text" }, key: ["id"] } });
 type AuditedPage = Awaited<ReturnType<RecordLister["listRecords"]>>;
 const QUERY = { by: "object", bucket: "landing", prefix: "" } as const;
 
@@ -58,13 +55,13 @@ test.each([true, false])(
     await fill(world);
     const alone = await world.audit({ handlesRemovals: true });
     const unread = { listRecords: () => Promise.reject(new Error("read by the first thread")) };
-    const readers = createAuditReaders({ ledger: unread, effects: [] }, { path, tables: [] });
-    expect(await readers.started()).toBe(true);
-    const together = await world.audit({ handlesRemovals: true, readers });
+    const records = createAuditReader(unread, { path });
+    expect(await records.started()).toBe(true);
+    const together = await world.audit({ handlesRemovals: true, records });
     expect(together).toEqual(alone);
     expect(digestOf(world, together)).toBe(digestOf(world, alone));
     expect(Object.keys(countsOf(alone)).length).toBeGreaterThanOrEqual(6);
-    await readers.close();
+    await records.close();
     await ledger.close();
   },
 );
@@ -74,13 +71,13 @@ test("pages of the thread continue where those of the ledger end, and the other 
   const ledger = createSqliteLedger(systemPorts, { path });
   const world = new AuditWorld(false, ledger);
   await fill(world);
-  const readers = createAuditReaders({ ledger, effects: [] }, { path, tables: [] });
-  expect(await readers.started()).toBe(true);
+  const records = createAuditReader(ledger, { path });
+  expect(await records.started()).toBe(true);
   const all = await ledger.listRecords(AUDIT_SCOPE, QUERY, { after: null, limit: 1_000 });
   const keys: string[] = [];
   let after: string | null = null;
   for (let nth = 0; nth === 0 || after !== null; nth += 1) {
-    const reader = nth % 2 === 0 ? readers.ledger : ledger;
+    const reader = nth % 2 === 0 ? records : ledger;
     const some: AuditedPage = await reader.listRecords(AUDIT_SCOPE, QUERY, { after, limit: 2 });
     keys.push(...some.records.map(({ key }) => key));
     after = some.next;
@@ -88,34 +85,22 @@ test("pages of the thread continue where those of the ledger end, and the other 
   expect(keys).toEqual(all.records.map(({ key }) => key));
   const below = { ...QUERY, prefix: "d" };
   const page = { after: null, limit: 1_000 };
-  const prefixed = await readers.ledger.listRecords(AUDIT_SCOPE, below, page);
+  const prefixed = await records.listRecords(AUDIT_SCOPE, below, page);
   const expected = await ledger.listRecords(AUDIT_SCOPE, below, page);
   expect(prefixed.records.map(({ key }) => key)).toEqual(expected.records.map(({ key }) => key));
   expect(prefixed.records.length).toBeGreaterThan(0);
-  await readers.close();
+  await records.close();
   await ledger.close();
 });
 
-test("effects of tables are the same from both threads, and errors keep their code", async () => {
-  const path = join(folder, "effects.db");
+test("errors of the thread keep their code", async () => {
+  const path = join(folder, "errors.db");
   const ledger = createSqliteLedger(systemPorts, { path });
-  const sink = createTableSink(SINK, { dialect: "sqlite", path });
-  await sink.prepare();
-  const store = present(ledger.sinkStore, "the tables of the ledger");
-  const insert = `INSERT INTO tidegate_sink_writers
-    (table_name, object, sequencer, event_time, record_key, fence) VALUES (?, ?, ?, ?, ?, ?)`;
-  const params = (key: string) => ["rows", `s3://landing/${key}`, "1", 7, `k-${key}`, 3];
-  for (const key of ["a", "é"]) await store.run([{ statement: insert, params: params(key) }]);
-  const effects = await createTableEffects(store, "sqlite", ["rows"]);
-  const readers = createAuditReaders({ ledger, effects }, { path, tables: ["rows"] });
-  expect(await readers.started()).toBe(true);
-  const request = { bucket: "landing", prefix: "", after: null };
-  const expected = await effects[0]?.list(request);
-  expect(await readers.effects[0]?.list(request)).toEqual(expected);
-  expect(expected?.effects.map(({ key }) => key)).toEqual(["a", "é"]);
-  const wrong = readers.ledger.listRecords(AUDIT_SCOPE, QUERY, { after: "x", limit: 1 });
+  const records = createAuditReader(ledger, { path });
+  expect(await records.started()).toBe(true);
+  const wrong = records.listRecords(AUDIT_SCOPE, QUERY, { after: "x", limit: 1 });
   await expect(wrong).rejects.toMatchObject({ code: "TG_VALUE_INVALID" });
-  await readers.close();
+  await records.close();
   await ledger.close();
 });
 
@@ -126,14 +111,10 @@ test("without a thread, or after it ended, the ledger's own pages are read", asy
   await fill(world);
   const alone = await world.audit();
   const entry = new URL("data:text/javascript,process.exit(1)");
-  const readers = createAuditReaders(
-    { ledger, effects: [] },
-    { path, tables: [] },
-    { pagesBefore: 0, entry },
-  );
-  expect(await world.audit({ readers })).toEqual(alone);
-  expect(await readers.started()).toBe(false);
-  expect(await world.audit({ readers })).toEqual(alone);
-  await readers.close();
+  const records = createAuditReader(ledger, { path }, { pagesBefore: 0, entry });
+  expect(await world.audit({ records })).toEqual(alone);
+  expect(await records.started()).toBe(false);
+  expect(await world.audit({ records })).toEqual(alone);
+  await records.close();
   await ledger.close();
 });

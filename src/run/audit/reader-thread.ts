@@ -1,5 +1,5 @@
-// Reader thread: reads the pages of an audit from a SQLite ledger in a second thread, while the
-// first one lists the bucket and compares. A SQLite file is read by the thread that asks.
+// Reader thread: reads the records of an audit from a SQLite ledger in a second thread, while the
+// first one reads bucket and sink and compares. A SQLite file is read by the thread that asks.
 //   R1. The thread has its own connection, which cannot write.
 //   R2. The thread starts after some pages: a small ledger is read before a thread has started.
 //   R3. Cursors of pages mean the same in both threads. So each page is read by the thread if that
@@ -7,35 +7,24 @@
 //   R4. Errors keep their code on the way between the threads.
 
 import { Worker } from "node:worker_threads";
-import type { MergePorts } from "../../audit/merged-keys.ts";
+import type { RecordLister } from "../../audit/merged-keys.ts";
 import { type ErrorCode, TidegateError } from "../../core/errors.ts";
 import { boundThreadHeaps } from "../../platform/bound-heap.ts";
-import type { EffectLister } from "../../ports/effect-lister.ts";
 import type { ListPage } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { type FlatPage, unpackEffects, unpackRecords } from "./reader-pages.ts";
+import { type FlatPage, unpackRecords } from "./reader-pages.ts";
 
 export interface ReaderThreadData {
   /** The ledger's file. */
   readonly path: string;
-  /** Tables in the ledger's database whose effects are read, too. */
-  readonly tables: readonly string[];
 }
 
-export type ReaderThreadCall = { readonly id: number } & (
-  | {
-      readonly kind: "records";
-      readonly scope: LedgerScope;
-      readonly query: { readonly bucket: string; readonly prefix: string };
-      readonly page: ListPage;
-    }
-  | {
-      readonly kind: "effects";
-      /** The place of the table in `tables`. */
-      readonly table: number;
-      readonly request: Parameters<EffectLister["list"]>[0];
-    }
-);
+export interface ReaderThreadCall {
+  readonly id: number;
+  readonly scope: LedgerScope;
+  readonly query: { readonly bucket: string; readonly prefix: string };
+  readonly page: ListPage;
+}
 
 export type ReaderThreadAnswer =
   | "ready"
@@ -44,7 +33,6 @@ export type ReaderThreadAnswer =
       | { readonly failure: { readonly message: string; readonly code: ErrorCode | null } }
     ));
 
-type Readers = Pick<MergePorts, "ledger" | "effects">;
 type Answer = Exclude<ReaderThreadAnswer, "ready">;
 /** Null: the thread is not ready, or it ended (R3). */
 type FlatAnswer = { readonly values: FlatPage; readonly next: string | null } | null;
@@ -54,7 +42,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-export interface AuditReaders extends Readers {
+export interface AuditReader extends RecordLister {
   /** Starts the thread now; true when it reads pages, false if it ended. */
   started(): Promise<boolean>;
   close(): Promise<void>;
@@ -64,7 +52,7 @@ const ENTRY = `./reader-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : 
 /** Pages of records that are read before a thread starts (R2). */
 const PAGES_BEFORE = 10;
 /** Holds a few pages, so that most of a collection is garbage. */
-const YOUNG_MIB = 4;
+const YOUNG_MIB = 8;
 
 export interface AuditReaderOptions {
   readonly pagesBefore?: number;
@@ -72,47 +60,27 @@ export interface AuditReaderOptions {
   readonly entry?: URL;
 }
 
-/** Readers that use a second thread; `own` reads in this one. */
-export function createAuditReaders(
-  own: Readers,
+/** Reads records in a second thread; `own` reads in this one. */
+export function createAuditReader(
+  own: RecordLister,
   data: ReaderThreadData,
   { pagesBefore = PAGES_BEFORE, entry = new URL(ENTRY, import.meta.url) }: AuditReaderOptions = {},
-): AuditReaders {
+): AuditReader {
   const thread = new ReaderThread(data, entry);
   let pages = 0;
   return {
-    ledger: {
-      async listRecords(scope, query, page) {
-        pages += 1;
-        if (pages > pagesBefore) void thread.start(); // R2
-        const { bucket, prefix } = query;
-        const answer = await thread.ask({
-          kind: "records",
-          scope,
-          query: { bucket, prefix },
-          page,
-        });
-        if (answer === null) return own.ledger.listRecords(scope, query, page); // R3
-        return { records: unpackRecords(bucket, answer.values), next: answer.next };
-      },
+    async listRecords(scope, query, page) {
+      pages += 1;
+      if (pages > pagesBefore) void thread.start(); // R2
+      const { bucket, prefix } = query;
+      const answer = await thread.ask({ scope, query: { bucket, prefix }, page });
+      if (answer === null) return own.listRecords(scope, query, page); // R3
+      return { records: unpackRecords(bucket, answer.values), next: answer.next };
     },
-    effects: own.effects.map((lister, table) => {
-      if (table >= data.tables.length) return lister;
-      return {
-        name: lister.name,
-        async list(request) {
-          const answer = await thread.ask({ kind: "effects", table, request });
-          if (answer === null) return lister.list(request); // R3
-          return { effects: unpackEffects(answer.values), next: answer.next };
-        },
-      };
-    }),
     started: () => thread.start(),
     close: () => thread.close(),
   };
 }
-
-type Call = ReaderThreadCall extends infer One ? (One extends unknown ? Omit<One, "id"> : 0) : 0;
 
 class ReaderThread {
   readonly #data: ReaderThreadData;
@@ -151,7 +119,7 @@ class ReaderThread {
     this.#worker = worker;
   }
 
-  ask(call: Call): Promise<FlatAnswer> {
+  ask(call: Omit<ReaderThreadCall, "id">): Promise<FlatAnswer> {
     const worker = this.#worker;
     if (worker === null || !this.#isReady) return Promise.resolve(null); // R3
     this.#calls += 1;

@@ -128,7 +128,7 @@ export class Auditor {
   ): Promise<EffectLister[]> {
     const { ports, table, tables, endpoints } = this.#services;
     if (tables !== null && sinkStore !== null) {
-      return await createTableEffects(sinkStore, "sqlite", Object.keys(tables.spec.tables));
+      return await createTableEffects(sinkStore, "sqlite", tables.spec.tables);
     }
     const isInLedger = this.#options.topology.sink === "transactional";
     return [createSimEffects(ports, process, table, endpoints[isInLedger ? "ledger" : "sink"])];
@@ -140,7 +140,7 @@ export class Auditor {
     const listers =
       tables === null
         ? []
-        : await createTableEffects(tables.memory.store, "sqlite", Object.keys(tables.spec.tables));
+        : await createTableEffects(tables.memory.store, "sqlite", tables.spec.tables);
     const request = { bucket: BUCKET, prefix: "", after: null };
     const pages = await Promise.all(listers.map((lister) => lister.list(request)));
     const effects = tables === null ? table.effects() : pages.flatMap((page) => page.effects);

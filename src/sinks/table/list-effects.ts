@@ -5,6 +5,7 @@
 //   E2. Texts of the register are compared by bytes, so its index has the order of keys.
 
 import { TidegateError } from "../../core/errors.ts";
+import type { TablesSpec } from "../../core/table-spec.ts";
 import { epochMs } from "../../core/units.ts";
 import { prefixEnd } from "../../ledger/list-records.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
@@ -19,7 +20,7 @@ const COLUMNS = "object, record_key, event_time, fence";
 export async function createTableEffects(
   store: Pick<SinkStore, "read">,
   dialect: "sqlite" | "postgres",
-  tables: readonly string[],
+  tables: TablesSpec,
 ): Promise<EffectLister[]> {
   const read = async (statement: string, params: readonly string[]) => {
     try {
@@ -35,7 +36,7 @@ export async function createTableEffects(
       ? await read("SELECT 1 AS one FROM sqlite_master WHERE name = ?", [WRITERS_TABLE])
       : await read("SELECT 1 AS one WHERE to_regclass($1) IS NOT NULL", [WRITERS_TABLE]);
   if (exists.length === 0) return [];
-  return tables.map((table) => createLister(read, dialect, table));
+  return Object.keys(tables).map((table) => createLister(read, dialect, table));
 }
 
 type Read = (
