@@ -12,7 +12,12 @@ import { checkLeftovers } from "./tidy/leftovers.ts";
 import { checkMachineTraces } from "./tidy/machine-traces.ts";
 import { checkPlainCode, checkPlainText } from "./tidy/plain-words.ts";
 import { checkPublicDocs, publicEntries } from "./tidy/public-docs.ts";
-import { checkFileSize, checkFunctionSizes, checkLineLengths } from "./tidy/sizes.ts";
+import {
+  checkFileSize,
+  checkFolderSizes,
+  checkFunctionSizes,
+  checkLineLengths,
+} from "./tidy/sizes.ts";
 import { isCode, parse, readRepository, type Violation } from "./tidy/source-file.ts";
 import { checkSpreadLiterals } from "./tidy/spread-literals.ts";
 import { checkUniqueExports } from "./tidy/unique-exports.ts";
@@ -49,6 +54,8 @@ test("time, randomness and the operating system are used only in parts marked fo
 test("unit tests use no sockets", () => expectNone(checkUnitSockets(files)));
 
 test("files are short", () => expectNone(files.flatMap(checkFileSize)));
+
+test("folders are small", () => expectNone(checkFolderSizes(files)));
 
 test("functions are short", () => {
   expectNone(files.flatMap(checkFunctionSizes));

@@ -2,7 +2,7 @@
 
 import type { Broker } from "../../src/broker/engine/broker.ts";
 import { normalizeVersionId } from "../../src/core/events/object-identity.ts";
-import type { ObjectLister } from "../../src/ports/object-lister.ts";
+import type { ObjectLister } from "../../src/ports/objects/object-lister.ts";
 
 const PAGE = 1_000;
 

@@ -46,7 +46,7 @@ export const clock: Clock = {
   sleep: async () => {},
 };
 
-/** As in production: CHUNK_EFFECTS of ingest/stages/effect-buffer.ts. */
+/** As in production: CHUNK_EFFECTS of ingest/stages/effects/effect-buffer.ts. */
 const CHUNK_ROWS = 4_000;
 const READS = 7;
 const SCOPE = { pipeline: "bench", generation: 0 };

@@ -1,7 +1,7 @@
 // PostgreSQL: a plain COPY in one transaction against the sink.
 
 import pg from "pg";
-import { runPostgresWrites } from "../../src/ledger/postgres-writes.ts";
+import { runPostgresWrites } from "../../src/ledger/sql/postgres-writes.ts";
 import { createTableSink } from "../../src/sinks/table/index.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { clock, SPEC, type TableBench } from "./measure.ts";

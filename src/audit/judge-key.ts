@@ -21,7 +21,7 @@ import { compareSequencers } from "../core/events/sequencer.ts";
 import { type EpochMs, minutes } from "../core/units.ts";
 import type { AuditStatus } from "../ports/audit.ts";
 import type { ListedEffect } from "../ports/effect-lister.ts";
-import type { ListedObject } from "../ports/object-lister.ts";
+import type { ListedObject } from "../ports/objects/object-lister.ts";
 import type { Failure, LedgerScope, RecordKey } from "../ports/record.ts";
 import type { AuditLine } from "./audit-line.ts";
 import {

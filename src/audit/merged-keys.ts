@@ -8,7 +8,7 @@ import { assert, present } from "../core/assert.ts";
 import { compareUtf8 } from "../core/encoding/utf8-order.ts";
 import type { EffectLister, ListedEffect } from "../ports/effect-lister.ts";
 import type { ListPage } from "../ports/ledger.ts";
-import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
+import type { ListedObject, ObjectLister } from "../ports/objects/object-lister.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import { PageCursor } from "./page-cursor.ts";
 import type { AuditedRecord } from "./record-match.ts";

@@ -11,7 +11,7 @@ import { eventKey, objectStateOf } from "../core/events/object-identity.ts";
 import { compareSequencers } from "../core/events/sequencer.ts";
 import type { EpochMs } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
-import type { ListedObject } from "../ports/object-lister.ts";
+import type { ListedObject } from "../ports/objects/object-lister.ts";
 import type {
   CommittedRecord,
   Failure,

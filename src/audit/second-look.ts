@@ -22,7 +22,7 @@ import type { AuditStatus } from "../ports/audit.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { EffectLister } from "../ports/effect-lister.ts";
 import type { Ledger } from "../ports/ledger.ts";
-import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
+import type { ListedObject, ObjectLister } from "../ports/objects/object-lister.ts";
 import type { LedgerScope, RecordKey } from "../ports/record.ts";
 import type { AuditLine } from "./audit-line.ts";
 import { type Doubt, type JudgeContext, KeyJudge } from "./judge-key.ts";

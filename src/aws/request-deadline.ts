@@ -15,14 +15,17 @@ export async function withDeadline<T>(
 ): Promise<T> {
   const ending = new AbortController();
   const end = () => ending.abort(signal?.reason);
-  const late = new Error(`no response within ${msMax} ms`);
-  const timer = setTimeout(() => ending.abort(late), msMax);
+  let late: Error | null = null; // An error takes a stack, so it is created when it is needed.
+  const timer = setTimeout(() => {
+    late = new Error(`no response within ${msMax} ms`);
+    ending.abort(late);
+  }, msMax);
   signal?.addEventListener("abort", end, { once: true });
   if (signal?.aborted) end();
   try {
     return await ask(ending.signal);
   } catch (error) {
-    throw ending.signal.reason === late ? late : error;
+    throw late !== null && ending.signal.reason === late ? late : error;
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", end);

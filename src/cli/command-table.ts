@@ -6,95 +6,97 @@ import { type Command, type CommandGroup, group } from "./command.ts";
 
 /** In the order of docs/reference/cli.md, which is compared with this table. */
 export const COMMAND_GROUPS: readonly CommandGroup[] = [
-  group("up", async () => [(await import("./commands/up.ts")).up]),
-  group("init", async () => [(await import("./commands/init.ts")).init]),
-  group("dev", async () => [(await import("./commands/dev.ts")).dev]),
-  group("run", async () => [(await import("./commands/run.ts")).run]),
-  group("task", async () => [(await import("./commands/task.ts")).task]),
-  group("dispatch", async () => [(await import("./commands/dispatch.ts")).dispatch]),
-  group("console", async () => [(await import("./commands/console.ts")).consoleCommand]),
+  group("up", async () => [(await import("./commands/start/up.ts")).up]),
+  group("init", async () => [(await import("./commands/start/init.ts")).init]),
+  group("dev", async () => [(await import("./commands/start/dev.ts")).dev]),
+  group("run", async () => [(await import("./commands/start/run.ts")).run]),
+  group("task", async () => [(await import("./commands/start/task.ts")).task]),
+  group("dispatch", async () => [(await import("./commands/start/dispatch.ts")).dispatch]),
+  group("console", async () => [(await import("./commands/start/console.ts")).consoleCommand]),
   group("audit", async () => {
-    const { auditVerify, auditCommand } = await import("./commands/audit.ts");
+    const { auditVerify, auditCommand } = await import("./commands/past/audit.ts");
     return [auditVerify, auditCommand];
   }),
-  group("backfill", async () => [(await import("./commands/backfill.ts")).backfillCommand]),
-  group("why", async () => [(await import("./commands/why.ts")).why]),
+  group("backfill", async () => [(await import("./commands/past/backfill.ts")).backfillCommand]),
+  group("why", async () => [(await import("./commands/look/why.ts")).why]),
   group("runs", async () => {
-    const { runsList, runsManifest } = await import("./commands/lineage.ts");
+    const { runsList, runsManifest } = await import("./commands/past/lineage.ts");
     return [runsList, runsManifest];
   }),
-  group("lineage", async () => [(await import("./commands/lineage.ts")).lineage]),
+  group("lineage", async () => [(await import("./commands/past/lineage.ts")).lineage]),
   group("records", async () => {
-    const { recordsList, recordsDuplicates } = await import("./commands/records.ts");
+    const { recordsList, recordsDuplicates } = await import("./commands/look/records.ts");
     return [recordsList, recordsDuplicates];
   }),
   group("dlq", async () => {
-    const { dlqList, dlqShow, dlqRedrive, dlqDrop } = await import("./commands/dlq.ts");
+    const { dlqList, dlqShow, dlqRedrive, dlqDrop } = await import("./commands/fix/dlq.ts");
     return [dlqList, dlqShow, dlqRedrive, dlqDrop];
   }),
   group("quarantine", async () => {
     const { quarantineList, quarantineRedrive, quarantineDrop } = await import(
-      "./commands/quarantine.ts"
+      "./commands/fix/quarantine.ts"
     );
     return [quarantineList, quarantineRedrive, quarantineDrop];
   }),
   group("late", async () => {
-    const { lateList, lateRelease } = await import("./commands/late.ts");
+    const { lateList, lateRelease } = await import("./commands/fix/late.ts");
     return [lateList, lateRelease];
   }),
-  group("watermark", async () => [(await import("./commands/watermark.ts")).watermark]),
+  group("watermark", async () => [(await import("./commands/look/watermark.ts")).watermark]),
   group("pipeline", async () => {
     const { pipelinePause, pipelineResume, pipelineStatus } = await import(
-      "./commands/pipeline.ts"
+      "./commands/look/pipeline.ts"
     );
     return [pipelinePause, pipelineResume, pipelineStatus];
   }),
-  group("retry", async () => [(await import("./commands/retry.ts")).retry]),
-  group("top", async () => [(await import("./commands/top.ts")).top]),
+  group("retry", async () => [(await import("./commands/fix/retry.ts")).retry]),
+  group("top", async () => [(await import("./commands/look/top.ts")).top]),
   group("replay", async () => {
     const { replayList, replayShow, replayDiff, replayPromote, replayDrop, replayCancel, replay } =
-      await import("./commands/replay.ts");
+      await import("./commands/past/replay.ts");
     return [replayList, replayShow, replayDiff, replayPromote, replayDrop, replayCancel, replay];
   }),
-  group("reproduce", async () => [(await import("./commands/reproduce.ts")).reproduce]),
+  group("reproduce", async () => [(await import("./commands/past/reproduce.ts")).reproduce]),
   group("jobs", async () => {
-    const { jobsRegister, jobsList, jobsShow, jobsRetry } = await import("./commands/jobs.ts");
+    const { jobsRegister, jobsList, jobsShow, jobsRetry } = await import(
+      "./commands/produce/jobs.ts"
+    );
     return [jobsRegister, jobsList, jobsShow, jobsRetry];
   }),
-  group("relay", async () => [(await import("./commands/relay.ts")).relay]),
-  group("sweep", async () => [(await import("./commands/relay.ts")).sweep]),
-  group("comply", async () => [(await import("./commands/comply.ts")).comply]),
-  group("prove", async () => [(await import("./commands/prove.ts")).prove]),
+  group("relay", async () => [(await import("./commands/produce/relay.ts")).relay]),
+  group("sweep", async () => [(await import("./commands/produce/relay.ts")).sweep]),
+  group("comply", async () => [(await import("./commands/check/comply.ts")).comply]),
+  group("prove", async () => [(await import("./commands/check/prove.ts")).prove]),
   group("contract", async () => {
-    const { contractShow, contractDiff } = await import("./commands/contract.ts");
+    const { contractShow, contractDiff } = await import("./commands/check/contract.ts");
     return [contractShow, contractDiff];
   }),
   group("doctor", async () => {
-    const { doctorExplain } = await import("./commands/doctor-explain.ts");
-    const { doctor } = await import("./commands/doctor.ts");
+    const { doctorExplain } = await import("./commands/check/doctor-explain.ts");
+    const { doctor } = await import("./commands/check/doctor.ts");
     return [doctorExplain, doctor];
   }),
   group("ledger", async () => {
     const { ledgerInit, ledgerCheck, ledgerShow, ledgerStatsCommand } = await import(
-      "./commands/ledger.ts"
+      "./commands/operate/ledger.ts"
     );
-    const { ledgerPurge } = await import("./commands/purge.ts");
+    const { ledgerPurge } = await import("./commands/operate/purge.ts");
     return [ledgerInit, ledgerCheck, ledgerShow, ledgerStatsCommand, ledgerPurge];
   }),
   group("outbox", async () => {
-    const { outboxStats } = await import("./commands/relay.ts");
-    const { outboxPurge } = await import("./commands/purge.ts");
+    const { outboxStats } = await import("./commands/produce/relay.ts");
+    const { outboxPurge } = await import("./commands/operate/purge.ts");
     return [outboxStats, outboxPurge];
   }),
-  group("compact", async () => [(await import("./commands/compact.ts")).compact]),
-  group("backup", async () => [(await import("./commands/backup.ts")).backup]),
-  group("restore", async () => [(await import("./commands/backup.ts")).restore]),
+  group("compact", async () => [(await import("./commands/operate/compact.ts")).compact]),
+  group("backup", async () => [(await import("./commands/operate/backup.ts")).backup]),
+  group("restore", async () => [(await import("./commands/operate/backup.ts")).restore]),
   group("infra", async () => {
-    const { infraDiff } = await import("./commands/infra-diff.ts");
-    const { infra } = await import("./commands/infra.ts");
+    const { infraDiff } = await import("./commands/operate/infra-diff.ts");
+    const { infra } = await import("./commands/operate/infra.ts");
     return [infraDiff, infra];
   }),
-  group("sim", async () => [(await import("./commands/sim.ts")).sim]),
+  group("sim", async () => [(await import("./commands/check/sim.ts")).sim]),
 ];
 
 /** The commands with this first word; none if no command has it. */

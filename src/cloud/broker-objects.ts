@@ -12,7 +12,7 @@ import type { S3Code, S3Fault } from "../broker/model/s3/s3-fault.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { StoredObject } from "../core/object-change.ts";
 import type { BlobStore } from "../ports/blob-store.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/objects/object-source.ts";
 import type { ByteSource } from "../ports/rows.ts";
 
 /** Bounds what a slow reader holds in memory. */

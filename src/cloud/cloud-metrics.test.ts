@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { epochMs } from "../core/units.ts";
-import type { HttpRequest } from "../ports/http.ts";
+import type { HttpRequest } from "../ports/http/http.ts";
 import { createCloudMetrics } from "./cloud-metrics.ts";
 
 const EMPTY = { queues: [], topics: [] };

@@ -8,7 +8,7 @@
 import type { QueueCounts } from "../broker/model/operations.ts";
 import type { TopicCounts } from "../broker/model/sns/topic-operations-contract.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { HttpHandler, HttpRequest } from "../ports/http.ts";
+import type { HttpHandler, HttpRequest } from "../ports/http/http.ts";
 import type { MetricTable } from "../ports/telemetry.ts";
 import { createMetricRegistry } from "../telemetry/metric-registry.ts";
 import {

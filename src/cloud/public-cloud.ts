@@ -5,7 +5,7 @@
 import type { Broker } from "../broker/engine/broker.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { ObjectSource } from "../ports/object-source.ts";
+import type { ObjectSource } from "../ports/objects/object-source.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** A started embedded cloud. Disposing it closes it. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { HttpReply, HttpRequest } from "../ports/http.ts";
+import type { HttpReply, HttpRequest } from "../ports/http/http.ts";
 import { createGate } from "./request-gate.ts";
 
 const REQUEST = { path: "/" } as HttpRequest;

@@ -1,6 +1,6 @@
 // Request gate: holds requests until it is opened; then it passes them straight through.
 
-import type { HttpHandler } from "../ports/http.ts";
+import type { HttpHandler } from "../ports/http/http.ts";
 
 export interface RequestGate {
   readonly handler: HttpHandler;

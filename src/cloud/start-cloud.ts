@@ -11,7 +11,7 @@ import { guardHosts, type HostGuardOptions } from "../broker/wire/protocol/host-
 import { createHttpListener } from "../platform/http/http-listener.ts";
 import { ReplyBuffer } from "../platform/http/reply-buffer.ts";
 import { printError } from "../platform/print-error.ts";
-import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../ports/http.ts";
+import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../ports/http/http.ts";
 import type { CloudOptions } from "./cloud-options.ts";
 import { isLoopback } from "./loopback.ts";
 import { type OpenCloud, openUnpreparedCloud } from "./open-cloud.ts";

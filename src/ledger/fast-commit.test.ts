@@ -6,9 +6,9 @@ import type { RecordState } from "../ports/record.ts";
 import { fastCommit } from "./fast-commit.ts";
 import type { RecordItem } from "./ledger-calls.ts";
 import { stepCall } from "./record-call.ts";
-import { toColumns } from "./record-columns.ts";
 import { encodeEntries } from "./record-log.ts";
 import { asRecordKey, fenceOf, RETENTION_MS_DEFAULT as retentionMs } from "./record-state.ts";
+import { toColumns } from "./sql/record-columns.ts";
 
 const key = asRecordKey("a");
 const T0 = epochMs(1_700_000_000_000);

@@ -17,7 +17,7 @@ export type FlatRecord = readonly [
   expiresAt: number,
   eventTime: number,
   objectKey: string,
-  /** Of record-columns.ts. */
+  /** Of sql/record-columns.ts. */
   detail: string | null,
   /** Of record-input.ts. */
   input: string,

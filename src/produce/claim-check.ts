@@ -4,7 +4,7 @@
 import { reasonOf, TidegateError } from "../core/errors.ts";
 import { type ClaimCheck, readClaimCheck, redeemClaimCheck } from "../core/events/claim-check.ts";
 import type { MessageEnvelope } from "../core/events/envelope.ts";
-import type { Objects } from "../ports/objects.ts";
+import type { Objects } from "../ports/objects/objects.ts";
 
 export interface ClaimCheckLocation {
   readonly bucket: string;

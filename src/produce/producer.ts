@@ -14,7 +14,7 @@ import { utf8ByteLength } from "../core/encoding/text.ts";
 import { TidegateError } from "../core/errors.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import { addMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
-import type { Objects } from "../ports/objects.ts";
+import type { Objects } from "../ports/objects/objects.ts";
 import type { OutboxLease, RegisterResult } from "../ports/outbox.ts";
 import type { Span } from "../ports/telemetry.ts";
 import { type Backlog, sendBacklog } from "./backlog.ts";

@@ -8,7 +8,7 @@
 import { type ArchivedMessage, decodeArchived } from "../core/events/archived-message.ts";
 import { type DecodingPipeline, decodeDelivery } from "../ingest/stages/decode.ts";
 import { recordKey } from "../ledger/record-key.ts";
-import type { ObjectSource } from "../ports/object-source.ts";
+import type { ObjectSource } from "../ports/objects/object-source.ts";
 import { archivedDelivery, type ReplayInput } from "./replay-input.ts";
 
 /** More than the largest message of SQS, with its attributes, as JSON. */

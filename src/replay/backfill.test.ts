@@ -3,7 +3,7 @@ import { createManualClock, ManualClock } from "../../test/support/manual-clock.
 import { durationMs, epochMs } from "../core/units.ts";
 import type { BatchRunner } from "../ingest/running/batch-runner.ts";
 import { endPause, PAUSE_LOOK_MS, setPause } from "../ingest/running/pause.ts";
-import type { ListedObject } from "../ports/object-lister.ts";
+import type { ListedObject } from "../ports/objects/object-lister.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { runBackfill } from "./backfill.ts";
 

@@ -26,7 +26,7 @@ import type { Pause } from "../ingest/running/pause.ts";
 import { createPauseGate, type PauseGate } from "../ingest/running/pause-gate.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, RunRow } from "../ports/ledger.ts";
-import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
+import type { ListedObject, ObjectLister } from "../ports/objects/object-lister.ts";
 import type { Delivery } from "../ports/queue-receiver.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import { parametersOf, type StoredProgress, unfinishedRun } from "./backfill-progress.ts";

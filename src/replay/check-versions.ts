@@ -9,7 +9,7 @@
 
 import { TidegateError } from "../core/errors.ts";
 import type { DecodingPipeline } from "../ingest/stages/decode.ts";
-import type { ObjectSource } from "../ports/object-source.ts";
+import type { ObjectSource } from "../ports/objects/object-source.ts";
 import { type AbsenceCause, checkArchived } from "./archived-messages.ts";
 import { type ReplayInput, replayedObject } from "./replay-input.ts";
 
@@ -70,7 +70,8 @@ export async function checkVersions(
         else identities.set(input.key, checked.identity);
         continue;
       }
-      const opened = await objects.open(input.object, signal);
+      const { size: expectedBytes } = input.object;
+      const opened = await objects.open({ ...input.object, expectedBytes }, signal);
       if (opened.kind === "opened") continue;
       if (opened.kind === "forbidden")
         refusal ??= forbiddenVersion(input, opened.reason); // V4

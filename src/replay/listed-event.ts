@@ -10,7 +10,7 @@ import { decodeObservation } from "../core/events/decode/observation.ts";
 import type { ObjectEvent } from "../core/events/object-event.ts";
 import { epochMs } from "../core/units.ts";
 import type { Ledger } from "../ports/ledger.ts";
-import type { ListedObject } from "../ports/object-lister.ts";
+import type { ListedObject } from "../ports/objects/object-lister.ts";
 import type { InputObject, LedgerScope } from "../ports/record.ts";
 
 /** The event that an object of a listing exists. */

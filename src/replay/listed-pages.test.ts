@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { epochMs } from "../core/units.ts";
-import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
+import type { ListedObject, ObjectLister } from "../ports/objects/object-lister.ts";
 import { listPages, wavesOf } from "./listed-pages.ts";
 
 const never = new AbortController().signal;

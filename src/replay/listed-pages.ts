@@ -5,7 +5,7 @@
 //   G3. `next` never passes a key that waits: a run that continues there lists it again.
 
 import { TidegateError } from "../core/errors.ts";
-import type { ListedObject, ObjectLister } from "../ports/object-lister.ts";
+import type { ListedObject, ObjectLister } from "../ports/objects/object-lister.ts";
 
 /** Versions of one key that are kept in memory. */
 export const VERSIONS_MAX = 100_000;

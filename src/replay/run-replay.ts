@@ -29,7 +29,7 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { Ledger, ListedRecord } from "../ports/ledger.ts";
 import type { MessageArchive } from "../ports/message-archive.ts";
-import type { ObjectSource } from "../ports/object-source.ts";
+import type { ObjectSource } from "../ports/objects/object-source.ts";
 import type { Delivery, Queue } from "../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../ports/record.ts";
 import { readArchivedMessage } from "./archived-messages.ts";

@@ -6,7 +6,7 @@
 
 import { TidegateError } from "../core/errors.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
-import type { HttpHead, HttpReply } from "../ports/http.ts";
+import type { HttpHead, HttpReply } from "../ports/http/http.ts";
 import type { MetricsPage } from "../telemetry/create-telemetry.ts";
 
 /** Where metrics are served; port 0 picks a free port. */

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { seconds } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
-import { openPostgresDatabase } from "../../src/sinks/table/postgres-database.ts";
+import { openPostgresDatabase } from "../../src/sinks/table/databases/postgres-database.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../src/stores/postgres/outbox.ts";
 import { ownLockLimit } from "../../src/stores/postgres/time-limits.ts";

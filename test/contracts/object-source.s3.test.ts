@@ -19,6 +19,15 @@ function sourceOf(cloud: Cloud) {
 
 describeObjectSource({ name: "through the AWS SDK", open: sourceOf });
 
+describeObjectSource({
+  name: "through the AWS SDK, with an event that says that the object is small",
+  holdsBytes: true,
+  open(cloud) {
+    const source = sourceOf(cloud);
+    return { open: (pin, signal) => source.open({ ...pin, expectedBytes: 1 }, signal) };
+  },
+});
+
 const PIN = { bucket: "b", key: "k", versionId: null, etag: null };
 
 /** A server with scripted answers, and the source that reads from it. */
@@ -79,4 +88,67 @@ test("a stream that is closed while it waits for bytes releases its connection",
   closing.abort(new Error("not needed"));
   await expect(rest).rejects.toThrow("not needed");
   await gone.promise;
+});
+
+const SMALL = { ...PIN, expectedBytes: 5 };
+const never = new AbortController().signal;
+
+async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) {
+    all.push(chunk.slice());
+    chunk.fill(0); // A reader may change what it gets.
+  }
+  return Buffer.concat(all).toString();
+}
+
+test("a small object is opened and read by one request, and reads the same again", async () => {
+  const methods: (string | undefined)[] = [];
+  await using server = await serve(({ method }, response) => {
+    methods.push(method);
+    response.writeHead(200, { "content-length": 5, etag: '"e"' });
+    response.end("bytes");
+  });
+  const opened = await server.source.open(SMALL, never);
+  if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
+  expect([await textOf(opened.bytes.stream(never)), await textOf(opened.bytes.stream(never))]) //
+    .toEqual(["bytes", "bytes"]);
+  expect(Buffer.from(await opened.bytes.range(1, 3, never)).toString()).toBe("yt");
+  expect(opened).toMatchObject({ etag: "e", heldBytes: 5 });
+  expect(methods).toEqual(["GET"]);
+});
+
+test("an object that is larger than its event says is not held in memory", async () => {
+  const size = 1_000_000;
+  await using server = await serve((_, response) => {
+    response.writeHead(200, { "content-length": size, etag: '"e"' });
+    response.end(Buffer.alloc(size, "a"));
+  });
+  const opened = await server.source.open(SMALL, never);
+  if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
+  expect(opened.heldBytes).toBeUndefined();
+  expect((await textOf(opened.bytes.stream(never))).length).toBe(size);
+});
+
+test("where GET is rejected and HEAD is not, the object is opened as before", async () => {
+  await using server = await serve(({ method }, response) => {
+    if (method === "GET") return refusing("InvalidObjectState")({ method } as never, response);
+    response.writeHead(200, { "content-length": 5, etag: '"e"' });
+    response.end();
+  });
+  const opened = await server.source.open(SMALL, never);
+  if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
+  expect(opened.heldBytes).toBeUndefined();
+  const reading = textOf(opened.bytes.stream(never));
+  await expect(reading).rejects.toMatchObject({ code: "TG_OBJECTS_UNAVAILABLE" });
+});
+
+test("a small object whose bytes stop coming is not opened", async () => {
+  await using server = await serve(({ method }, response) => {
+    response.writeHead(200, { "content-length": 5, etag: '"e"' });
+    if (method === "HEAD") response.end();
+    else response.write("half", () => response.destroy());
+  });
+  const opening = server.source.open(SMALL, never);
+  await expect(opening).rejects.toMatchObject({ code: "TG_OBJECTS_UNAVAILABLE" });
 });

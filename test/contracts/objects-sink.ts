@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "vitest";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
-import type { ObjectWriter } from "../../src/ports/object-writer.ts";
+import type { ObjectWriter } from "../../src/ports/objects/object-writer.ts";
 import type { IdempotentSink } from "../../src/ports/sink.ts";
 import { createFunctionSink } from "../../src/sinks/function/function-sink.ts";
 import {

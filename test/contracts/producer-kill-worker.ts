@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { createSqsQueue } from "../../src/aws/sqs/sqs-queue.ts";
-import type { Objects } from "../../src/ports/objects.ts";
+import type { Objects } from "../../src/ports/objects/objects.ts";
 import { perEntity } from "../../src/produce/group-strategy.ts";
 import { createProducer } from "../../src/produce/producer.ts";
 import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";

@@ -7,7 +7,7 @@ import type { TableSinkSpec, TablesSpec } from "../../src/core/table-spec.ts";
 import { epochMs } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Effect, IdempotentSink } from "../../src/ports/sink.ts";
-import { databaseAddress } from "../../src/sinks/table/database.ts";
+import { databaseAddress } from "../../src/sinks/table/databases/database.ts";
 import { createIdempotentTableSink, openTableShadow } from "../../src/sinks/table/index.ts";
 import { openSinkDatabase } from "../../src/sinks/table/table-sink.ts";
 import { usePostgres } from "../support/stores/database-servers.ts";

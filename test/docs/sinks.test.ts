@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { SCALAR_TYPES } from "../../src/core/table-spec.ts";
 import { tables } from "../../src/ingest/spec/define-pipeline.ts";
-import { POSTGRES, SQLITE } from "../../src/sinks/table/dialect.ts";
+import { POSTGRES, SQLITE } from "../../src/sinks/table/databases/dialect.ts";
 import { rowsOf } from "../support/markdown-table.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 

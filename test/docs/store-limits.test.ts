@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import * as sink from "../../src/sinks/table/postgres-database.ts";
+import * as sink from "../../src/sinks/table/databases/postgres-database.ts";
 import { DYNAMODB_REQUEST_MS_MAX, SDK_ATTEMPTS_MAX } from "../../src/stores/dynamodb/open-table.ts";
 import { STATEMENT_MS_MAX, UPKEEP_MS_MAX } from "../../src/stores/postgres/time-limits.ts";
 import { rowsOf } from "../support/markdown-table.ts";

@@ -9,7 +9,7 @@ import type { Broker } from "../../src/broker/engine/broker.ts";
 import type { OperationInput, OperationName } from "../../src/broker/model/operations.ts";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { durationMs } from "../../src/core/units.ts";
-import type { HttpHandler, HttpReply } from "../../src/ports/http.ts";
+import type { HttpHandler, HttpReply } from "../../src/ports/http/http.ts";
 import { drain, type ManualTime } from "../support/broker/manual-time.ts";
 import { createMutant } from "./mutations.ts";
 import { ACTIONS, type Draft, pick } from "./sqs-requests.ts";

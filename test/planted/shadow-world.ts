@@ -14,12 +14,12 @@ import { epochMs } from "../../src/core/units.ts";
 import { asRecordKey, fenceOf } from "../../src/ledger/record-state.ts";
 import type { Shadow } from "../../src/ports/shadow.ts";
 import type { Effect, EffectOrigin } from "../../src/ports/sink.ts";
-import type { SinkDatabase } from "../../src/sinks/table/database.ts";
-import { SQLITE } from "../../src/sinks/table/dialect.ts";
+import type { SinkDatabase } from "../../src/sinks/table/databases/database.ts";
+import { SQLITE } from "../../src/sinks/table/databases/dialect.ts";
+import { openSqliteDatabase } from "../../src/sinks/table/databases/sqlite-database.ts";
 import { createPlans, type TablePlans } from "../../src/sinks/table/plan.ts";
 import { rankTie } from "../../src/sinks/table/rank-tie.ts";
-import { createTableShadow } from "../../src/sinks/table/shadow-tables.ts";
-import { openSqliteDatabase } from "../../src/sinks/table/sqlite-database.ts";
+import { createTableShadow } from "../../src/sinks/table/shadow/shadow-tables.ts";
 
 const OBJECTS = ["a", "b", "c", "d"];
 const KEYS = ["k1", "k2", "k3", "k4", "k5"];

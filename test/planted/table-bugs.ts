@@ -23,7 +23,7 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
   {
     name: "last-chunk-forgotten",
     mistake: "The rows after the last full chunk of a large record are not staged.",
-    file: "src/ingest/stages/effect-buffer.ts",
+    file: "src/ingest/stages/effects/effect-buffer.ts",
     find: "async finish(): Promise<CollectedEffects> {\n    await this.flush();",
     replace: "async finish(): Promise<CollectedEffects> {\n    await this.#staging;",
     checker: "rows-elected",
@@ -63,7 +63,7 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
   {
     name: "promotion-ignores-newer-events",
     mistake: "A promotion replaces the rows of an object that has a newer live event.",
-    file: "src/sinks/table/shadow-statements.ts",
+    file: "src/sinks/table/shadow/shadow-statements.ts",
     find: "THEN w.sequencer < s.sequencer ELSE w.event_time < s.event_time END`;",
     replace: "THEN 1 = 1 ELSE w.event_time < s.event_time END`;",
     checker: "promote-loses-nothing",
@@ -71,7 +71,7 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
   {
     name: "promotion-forgets-added-rows",
     mistake: "A promotion removes rows that a quarantine redrive added since.",
-    file: "src/sinks/table/shadow-statements.ts",
+    file: "src/sinks/table/shadow/shadow-statements.ts",
     find: "THEN NOT w.added ELSE",
     replace: "THEN 1 = 1 ELSE",
     checker: "promote-loses-nothing",
@@ -87,7 +87,7 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
   {
     name: "promotion-without-an-election",
     mistake: "The visible rows of other objects are not candidates for a key that is opened.",
-    file: "src/sinks/table/shadow-statements.ts",
+    file: "src/sinks/table/shadow/shadow-statements.ts",
     find: "moveOwnersTemplate(dialect, live, movedOwners(pair, lids)), // W3",
     replace: 'moveOwnersTemplate(dialect, live, "1 = 0"), // W3',
     checker: "promote-loses-nothing",
@@ -95,7 +95,7 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
   {
     name: "promoted-twice",
     mistake: "Of two promotions at the same time, both are carried out.",
-    file: "src/sinks/table/shadow-tables.ts",
+    file: "src/sinks/table/shadow/shadow-tables.ts",
     find: "AND state = 'ready' RETURNING id",
     replace: "RETURNING id",
     checker: "promote-loses-nothing",

@@ -39,7 +39,7 @@ export const TABLES_BUGS: readonly PlantedBug[] = [
   {
     name: "last-chunk-forgotten",
     mistake: "The rows after the last full chunk of a large record are not staged.",
-    file: "src/ingest/stages/effect-buffer.ts",
+    file: "src/ingest/stages/effects/effect-buffer.ts",
     find: "async finish(): Promise<CollectedEffects> {\n    await this.flush();",
     replace: "async finish(): Promise<CollectedEffects> {\n    await this.#staging;",
     checker: "rows",

@@ -13,7 +13,7 @@ import { addMs, days, durationMs, type EpochMs, epochMs, minutes } from "../../s
 import { recordKey } from "../../src/ledger/record-key.ts";
 import type { EffectLister, ListedEffect } from "../../src/ports/effect-lister.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
-import type { ListedObject, ObjectLister } from "../../src/ports/object-lister.ts";
+import type { ListedObject, ObjectLister } from "../../src/ports/objects/object-lister.ts";
 import type { RecordInput, RecordKey } from "../../src/ports/record.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { ManualClock } from "./manual-clock.ts";

@@ -16,7 +16,7 @@ import { systemTurn } from "../../src/platform/system-turn.ts";
 import type { CallLimit } from "../../src/ports/call-limit.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
 import type { MessageArchive } from "../../src/ports/message-archive.ts";
-import type { ObjectSource } from "../../src/ports/object-source.ts";
+import type { ObjectSource } from "../../src/ports/objects/object-source.ts";
 import type { QueueSender } from "../../src/ports/queue.ts";
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import type { Sink } from "../../src/ports/sink.ts";

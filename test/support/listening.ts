@@ -7,7 +7,7 @@ import {
   type HttpListener,
   type HttpListenerOptions,
 } from "../../src/platform/http/http-listener.ts";
-import type { HttpHandler } from "../../src/ports/http.ts";
+import type { HttpHandler } from "../../src/ports/http/http.ts";
 
 export const HOST = "127.0.0.1";
 

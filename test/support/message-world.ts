@@ -54,6 +54,7 @@ export async function startMessageWorld(data: string, of: Pipeline) {
     return all.map(({ id, amount, facts }) => ({ id, amount, facts: String(facts) }));
   };
   return {
+    ledger,
     dev,
     s3,
     rows,

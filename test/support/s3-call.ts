@@ -1,6 +1,6 @@
 // S3 call: one request to the embedded S3 through its HTTP function, without sockets.
 
-import type { HttpHandler } from "../../src/ports/http.ts";
+import type { HttpHandler } from "../../src/ports/http/http.ts";
 
 /** Sends a request such as `PUT bucket/key`; throws unless S3 accepts it. */
 export async function callS3(

@@ -12,7 +12,7 @@ import type {
 } from "../../src/broker/model/operations.ts";
 import { succeed } from "../../src/core/result.ts";
 import { epochMs } from "../../src/core/units.ts";
-import type { HttpReply, HttpRequest } from "../../src/ports/http.ts";
+import type { HttpReply, HttpRequest } from "../../src/ports/http/http.ts";
 
 export const ACCOUNT = "000000000000";
 export const REQUEST_ID = "11111111-2222-4333-8444-555555555555";

@@ -16,7 +16,7 @@ import { createRecordMask } from "../../src/ingest/telemetry/record-mask.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import type { LeaseRenewer } from "../../src/ports/lease-renewer.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
-import type { ObjectSource, OpenedObject } from "../../src/ports/object-source.ts";
+import type { ObjectSource, OpenedObject } from "../../src/ports/objects/object-source.ts";
 import type { OutgoingMessage } from "../../src/ports/queue.ts";
 import type { Delivery, Queue } from "../../src/ports/queue-receiver.ts";
 import type { Telemetry } from "../../src/ports/telemetry.ts";

@@ -20,7 +20,7 @@ import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { epochMs } from "../../src/core/units.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";
-import type { HttpPost } from "../../src/ports/http-client.ts";
+import type { HttpPost } from "../../src/ports/http/http-client.ts";
 import type { Signer } from "../../src/ports/signer.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 

@@ -15,7 +15,7 @@ test.each([
   ["src/ingest/pipeline.ts", "ingest"],
   ["src/ingest/policy/retry.ts", "ingest/policy"],
   ["src/stores/sqlite/broker/broker-store.ts", "stores/sqlite"],
-  ["src/cli/commands/up.ts", "cli"],
+  ["src/cli/commands/start/up.ts", "cli"],
   ["src/core/units.test.ts", null],
   ["test/support/requires.ts", null],
 ])("%s belongs to %s", (path, room) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { checkFileSize, checkFunctionSizes, checkLineLengths } from "./sizes.ts";
+import { checkFileSize, checkFolderSizes, checkFunctionSizes, checkLineLengths } from "./sizes.ts";
 import { parse } from "./source-file.ts";
 
 const statements = (lines: number) => "step();\n".repeat(lines);
@@ -45,4 +45,15 @@ test.each([
   `import { a } from "./${long}.ts";`,
 ])("a line is excused by what cannot be broken: %s", (text) => {
   expect(checkLineLengths(parse("src/a.ts", text))).toEqual([]);
+});
+
+test("a folder may have 25 sources, and not one more; tests and AWS actions do not count", () => {
+  const filled = (folder: string, count: number) =>
+    Array.from({ length: count }, (_, index) => ({ path: `${folder}/part-${index}.ts` }));
+  expect(checkFolderSizes(filled("src/ports", 25))).toEqual([]);
+  expect(checkFolderSizes(filled("src/ports", 26))).toMatchObject([{ path: "src/ports" }]);
+  expect(checkFolderSizes([...filled("src/ports", 25), { path: "src/ports/a.test.ts" }])).toEqual(
+    [],
+  );
+  expect(checkFolderSizes(filled("src/broker/wire/s3/actions", 33))).toEqual([]);
 });

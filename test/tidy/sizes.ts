@@ -1,16 +1,20 @@
-// Sizes: limits for files, functions and lines.
+// Sizes: limits for files, functions, lines and folders.
 //   Z1. A function that only groups tests (the callback of a `describe`, a suite shared by several
 //       adapters) may be as long as the file; each test in it may not.
 //   Z2. A line may exceed the limit because of text that cannot be broken: a string, a regular
 //       expression, a URL, or the specifier of an import.
 //   Z3. A file that a script writes may be of any length: its size is that of its source.
+//   Z4. A folder of src has at most 25 sources, so that `ls` shows how its part is built; folders
+//       with one file per AWS action are excepted.
 
+import { dirname } from "node:path";
 import { isNode, isTest, type Node, type SourceFile, type Violation, walk } from "./source-file.ts";
 
 export const FILE_LINES_MAX = 400;
 export const TEST_FILE_LINES_MAX = 600;
 export const FUNCTION_LINES_MAX = 60;
 export const LINE_COLUMNS_MAX = 100;
+export const FOLDER_SOURCES_MAX = 25;
 const WRITTEN = /^\/\/ .*Written by scripts\//;
 
 export function checkFileSize({ path, text }: SourceFile): Violation[] {
@@ -73,4 +77,24 @@ export function checkLineLengths({ path, text }: SourceFile): Violation[] {
     const message = `${[...content].length} columns, at most ${LINE_COLUMNS_MAX}`;
     return [{ path, line: index + 1, message }];
   });
+}
+
+/** Folders that have one file per AWS action; their length is that of the service's own list. */
+const ACTIONS = /\/actions$/;
+
+/** Z4: sources that are directly in a folder of src; tests do not count. */
+export function checkFolderSizes(files: readonly { readonly path: string }[]): Violation[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) {
+    if (!path.startsWith("src/") || isTest(path)) continue;
+    const folder = dirname(path);
+    counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  }
+  return [...counts]
+    .filter(([folder, count]) => count > FOLDER_SOURCES_MAX && !ACTIONS.test(folder))
+    .map(([path, count]) => ({
+      path,
+      line: 1,
+      message: `${count} sources in one folder, at most ${FOLDER_SOURCES_MAX}: group them`,
+    }));
 }

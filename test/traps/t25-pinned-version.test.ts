@@ -6,7 +6,7 @@ import { DeleteObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/c
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createS3ObjectSource } from "../../src/aws/s3/s3-object-source.ts";
 import { type Cloud, startCloud } from "../../src/cloud/start-cloud.ts";
-import type { ObjectPin, ObjectSource } from "../../src/ports/object-source.ts";
+import type { ObjectPin, ObjectSource } from "../../src/ports/objects/object-source.ts";
 import { s3ClientOf } from "../contracts/object-source.ts";
 
 /** A signal that never aborts. */

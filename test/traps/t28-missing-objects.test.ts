@@ -3,7 +3,7 @@
 // some retried. Here the pipeline decides, and the two answers are distinguished.
 
 import { expect, test } from "vitest";
-import type { ObjectSource } from "../../src/ports/object-source.ts";
+import type { ObjectSource } from "../../src/ports/objects/object-source.ts";
 import { type ConsumerWorld, createConsumerWorld } from "../support/consumer-world.ts";
 
 type OnMissing = "dead-letter" | "drop" | "retry";

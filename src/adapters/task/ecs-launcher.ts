@@ -15,7 +15,7 @@ import type { ECSClient, Task as EcsTask, Failure } from "@aws-sdk/client-ecs";
 import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, seconds } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { Task, TaskEnd, TaskLauncher, TaskRequest } from "../../ports/task-launcher.ts";
 import { createEcsPoller, type EcsPoller } from "./ecs-poller.ts";
 import { TaskNotStarted } from "./task-not-started.ts";

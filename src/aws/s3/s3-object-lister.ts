@@ -8,7 +8,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { decodeFormKey } from "../../core/events/decode/s3-notification.ts";
 import { normalizeEtag, normalizeVersionId } from "../../core/events/object-identity.ts";
 import { type DurationMs, epochMs, seconds } from "../../core/units.ts";
-import type { ListedObject, ListedPage, ObjectLister } from "../../ports/object-lister.ts";
+import type { ListedObject, ListedPage, ObjectLister } from "../../ports/objects/object-lister.ts";
 import { withDeadline } from "../request-deadline.ts";
 
 const ANSWER_MS_MAX: DurationMs = seconds(30);

@@ -8,6 +8,9 @@
 //       connection of the client forever.
 //   P4. An object that was written before its bucket had versions has the version "null". It stays
 //       readable by that name after it was overwritten.
+//   P5. A small object is read with its opening, by one GET instead of HEAD and GET. If S3 rejects
+//       that GET, HEAD decides as for any other object: it is allowed where GET is not, for
+//       example for an archived object.
 
 import {
   GetObjectCommand,
@@ -20,7 +23,7 @@ import {
 import { CHECKSUM_ALGORITHMS, type Checksum } from "../../core/encoding/checksum.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { type DurationMs, epochMs, seconds } from "../../core/units.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
 import { withDeadline } from "../request-deadline.ts";
 import type { SdkError } from "../sdk-errors.ts";
@@ -46,13 +49,28 @@ interface Pinned {
   readonly IfMatch?: string;
 }
 
+type GetRequest = Pinned & { readonly Range?: string; readonly ChecksumMode?: "ENABLED" };
+
 type Body = AsyncIterable<Uint8Array> & { destroy?(error?: Error): unknown };
+
+/** What both HEAD and GET answer about an object. */
+type Facts = HeadObjectCommandOutput | GetObjectCommandOutput;
+
+/** Shared, because an abort without a reason creates an error with a stack. */
+const OVER = new Error("the transfer is over");
+
+/** Objects up to this size are read with their opening (P5). */
+const HELD_BYTES_MAX = 65_536;
 
 /** Reads objects of S3, pinned to the version that an event describes. */
 export function createS3ObjectSource(options: { readonly client: S3Client }): ObjectSource {
   const { client } = options;
   const source: ObjectSource = {
+    heldBytesMax: HELD_BYTES_MAX,
     async open(pin, signal) {
+      const isSmall = pin.expectedBytes != null && pin.expectedBytes <= HELD_BYTES_MAX;
+      const whole = isSmall ? await openWhole(client, pin, signal) : null; // P5
+      if (whole !== null) return whole;
       const pinned = pinnedOf(pin, pin.etag);
       let head: HeadObjectCommandOutput;
       try {
@@ -63,32 +81,91 @@ export function createS3ObjectSource(options: { readonly client: S3Client }): Ob
           signal,
         );
       } catch (error) {
-        if (statusOf(error) < 400 || statusOf(error) >= 500) throw objectFault(error, pin, signal);
+        if (!isRejection(error)) throw objectFault(error, pin, signal);
         const absent = notOpened(await whyNot(client, pinned, pin, signal), pin, signal);
         if (absent.kind !== "replaced" || pin.versionId !== null) return absent;
         const older = await source.open({ ...pin, versionId: NULL_VERSION }, signal); // P4
         return older.kind === "opened" ? older : absent;
       }
-      const etag = head.ETag?.replace(/^"(.*)"$/, "$1") ?? pin.etag;
-      const lastModified =
-        head.LastModified === undefined ? null : epochMs(head.LastModified.getTime());
-      const size = head.ContentLength ?? null;
-      const bytes = bytesOf(client, pin, pinnedOf(pin, etag), size, signal); // P1
-      const tags = () => tagsOf(client, pin, signal);
-      const versionId = head.VersionId ?? null;
-      const facts = { etag, versionId, lastModified, checksum: checksumOf(head) };
-      return { kind: "opened", bytes, ...facts, metadata: head.Metadata ?? {}, tags };
+      return openedOf(client, pin, head, signal);
     },
   };
   return source;
 }
 
-/** The checksum of a HEAD; servers without types mark one of parts by its number of parts. */
-function checksumOf(head: HeadObjectCommandOutput): Checksum | null {
-  const algorithm = CHECKSUM_ALGORITHMS.find((name) => head[`Checksum${name}`] !== undefined);
-  const value = algorithm && head[`Checksum${algorithm}`];
+/** An opening with the bytes, if there are not too many (P5); null if S3 rejects the GET. */
+async function openWhole(
+  client: S3Client,
+  pin: ObjectPin,
+  signal: AbortSignal,
+): Promise<OpenedObject | null> {
+  let answer: GetObjectCommandOutput | undefined;
+  const chunks: Uint8Array[] = [];
+  let held = 0;
+  try {
+    const request = { ...pinnedOf(pin, pin.etag), ChecksumMode: "ENABLED" } as const;
+    const onAnswer = (output: GetObjectCommandOutput) => {
+      answer = output;
+    };
+    for await (const chunk of transfer(client, request, signal, onAnswer)) {
+      held += chunk.length;
+      if (held > HELD_BYTES_MAX) break; // The event named another size.
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (answer === undefined && isRejection(error)) return null;
+    throw objectFault(error, pin, signal);
+  }
+  if (answer === undefined) throw unavailable(pin, "received no answer");
+  const opened = openedOf(client, pin, answer, signal);
+  if (held > HELD_BYTES_MAX) return opened;
+  if (held !== (answer.ContentLength ?? held)) {
+    throw unavailable(pin, "received fewer bytes than announced");
+  }
+  return { ...opened, bytes: heldBytes(Buffer.concat(chunks), signal), heldBytes: held };
+}
+
+/** Bytes in memory. Readers get copies, as they may change what they get. */
+function heldBytes(bytes: Uint8Array, signal: AbortSignal): ByteSource {
+  const copyOf = (start: number, end: number) => new Uint8Array(bytes.subarray(start, end));
+  return {
+    size: bytes.length,
+    async *stream(closing) {
+      signal.throwIfAborted();
+      closing.throwIfAborted();
+      if (bytes.length > 0) yield copyOf(0, bytes.length);
+    },
+    async range(start, end, closing) {
+      signal.throwIfAborted();
+      closing.throwIfAborted();
+      return copyOf(start, Math.max(start, end));
+    },
+  };
+}
+
+function openedOf(client: S3Client, pin: ObjectPin, facts: Facts, signal: AbortSignal) {
+  const etag = facts.ETag?.replace(/^"(.*)"$/, "$1") ?? pin.etag;
+  const at = facts.LastModified;
+  const lastModified = at === undefined ? null : epochMs(at.getTime());
+  const size = facts.ContentLength ?? null;
+  return {
+    kind: "opened",
+    bytes: bytesOf(client, pin, pinnedOf(pin, etag), size, signal), // P1
+    etag,
+    versionId: facts.VersionId ?? null,
+    lastModified,
+    checksum: checksumOf(facts),
+    metadata: facts.Metadata ?? {},
+    tags: () => tagsOf(client, pin, signal),
+  } as const;
+}
+
+/** The checksum of an answer; servers without types mark one of parts by its number of parts. */
+function checksumOf(facts: Facts): Checksum | null {
+  const algorithm = CHECKSUM_ALGORITHMS.find((name) => facts[`Checksum${name}`] !== undefined);
+  const value = algorithm && facts[`Checksum${algorithm}`];
   if (algorithm === undefined || value === undefined) return null;
-  const isOfParts = head.ChecksumType === "COMPOSITE" || value.includes("-");
+  const isOfParts = facts.ChecksumType === "COMPOSITE" || value.includes("-");
   return { algorithm, value, type: isOfParts ? "COMPOSITE" : "FULL_OBJECT" };
 }
 
@@ -124,17 +201,18 @@ function bytesOf(
   size: number | null,
   signal: AbortSignal,
 ): ByteSource {
+  const read = (request: GetRequest, closing: AbortSignal) =>
+    pinnedRead(client, pin, request, AbortSignal.any([signal, closing]));
   return {
     size,
-    stream: (closing) => transfer(client, pin, pinned, AbortSignal.any([signal, closing])),
+    stream: (closing) => read(pinned, closing),
     async range(start, end, closing) {
       const length = Math.max(0, Math.min(end, size ?? end) - start);
       const bytes = new Uint8Array(length);
       if (length === 0) return bytes;
       const Range = `bytes=${start}-${start + length - 1}`;
       let at = 0;
-      const either = AbortSignal.any([signal, closing]);
-      for await (const chunk of transfer(client, pin, { ...pinned, Range }, either)) {
+      for await (const chunk of read({ ...pinned, Range }, closing)) {
         if (at + chunk.length > length)
           throw unavailable(pin, "received more bytes than requested");
         bytes.set(chunk, at);
@@ -147,30 +225,60 @@ function bytesOf(
   };
 }
 
-/** The body of one GET, chunk by chunk. */
-async function* transfer(
+/** One GET, with the errors of the port; not a generator, which would cost turns per chunk. */
+function pinnedRead(
   client: S3Client,
   pin: ObjectPin,
-  request: Pinned & { readonly Range?: string },
+  request: GetRequest,
   signal: AbortSignal,
-): AsyncGenerator<Uint8Array> {
+): AsyncIterableIterator<Uint8Array> {
+  const chunks = transfer(client, request, signal);
+  const fault = (error: unknown) => {
+    throw objectFault(error, pin, signal);
+  };
+  return {
+    next: () => chunks.next().catch(fault),
+    return: () => chunks.return(undefined).catch(fault),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}
+
+/** The body of one GET, chunk by chunk; throws the SDK's errors. */
+async function* transfer(
+  client: S3Client,
+  request: GetRequest,
+  signal: AbortSignal,
+  onAnswer: (answer: GetObjectCommandOutput) => void = () => undefined,
+): AsyncGenerator<Uint8Array, undefined> {
   const ending = new AbortController();
   let body: Body | undefined;
-  const end = (reason?: unknown) => {
+  const end = (reason: unknown) => {
     ending.abort(reason);
-    body?.destroy?.(reason instanceof Error ? reason : undefined);
+    body?.destroy?.(reason instanceof Error && reason !== OVER ? reason : undefined);
   };
   const abort = () => end(signal.reason);
-  const inTime = <T>(pending: Promise<T>) =>
-    withDeadline((late) => {
-      late.addEventListener("abort", () => end(late.reason), { once: true });
-      return pending;
-    }, ANSWER_MS_MAX);
+  let late: Error | null = null;
+  let isWaiting = false;
+  const timer = setTimeout(() => {
+    if (!isWaiting) return; // The reader is slow, not S3.
+    late = new Error(`no response within ${ANSWER_MS_MAX} ms`);
+    end(late);
+  }, ANSWER_MS_MAX);
+  const inTime = async <T>(pending: Promise<T>): Promise<T> => {
+    isWaiting = true;
+    timer.refresh();
+    const result = await pending;
+    isWaiting = false;
+    return result;
+  };
   signal.addEventListener("abort", abort, { once: true });
   try {
     signal.throwIfAborted();
     const command = new GetObjectCommand(request);
     const answer = await inTime(client.send(command, { abortSignal: ending.signal }));
+    onAnswer(answer);
     body = answer.Body as Body | undefined;
     const chunks = body?.[Symbol.asyncIterator]();
     for (;;) {
@@ -180,10 +288,11 @@ async function* transfer(
       yield next.value;
     }
   } catch (error) {
-    throw objectFault(error, pin, signal);
+    throw late ?? error;
   } finally {
+    clearTimeout(timer);
     signal.removeEventListener("abort", abort);
-    end(); // P3
+    end(OVER); // P3
   }
 }
 
@@ -226,6 +335,11 @@ function notOpened(error: unknown, pin: ObjectPin, signal: AbortSignal): OpenedO
     default:
       throw objectFault(error, pin, signal);
   }
+}
+
+/** Whether S3 answered, and would answer the same again. */
+function isRejection(error: unknown): boolean {
+  return statusOf(error) >= 400 && statusOf(error) < 500;
 }
 
 function statusOf(error: unknown): number {

@@ -6,7 +6,7 @@
 
 import { HeadObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
 import { TidegateError } from "../../core/errors.ts";
-import type { ObjectWriter } from "../../ports/object-writer.ts";
+import type { ObjectWriter } from "../../ports/objects/object-writer.ts";
 
 const CONFLICT = 409;
 const NOT_FOUND = 404;

@@ -2,7 +2,7 @@
 
 import { GetObjectCommand, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
 import { TidegateError } from "../../core/errors.ts";
-import type { Objects } from "../../ports/objects.ts";
+import type { Objects } from "../../ports/objects/objects.ts";
 
 /** Stores and fetches the payloads of claim checks in S3. */
 export function createS3Objects(options: { readonly client: S3Client }): Objects {

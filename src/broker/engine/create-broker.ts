@@ -2,7 +2,7 @@
 // of notifications, and the delivery to HTTP endpoints.
 
 import { succeed } from "../../core/result.ts";
-import type { HttpClient } from "../../ports/http-client.ts";
+import type { HttpClient } from "../../ports/http/http-client.ts";
 import type { Signer } from "../../ports/signer.ts";
 import { refuse } from "../model/fault.ts";
 import { FaultPlan } from "../model/fault-plan.ts";

@@ -3,8 +3,8 @@
 import type { StoreClockOptions } from "../../core/store-clock.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
 import type { Clock } from "../../ports/clock.ts";
+import type { ReplySpace } from "../../ports/http/reply-space.ts";
 import type { Random } from "../../ports/random.ts";
-import type { ReplySpace } from "../../ports/reply-space.ts";
 import type { Turn } from "../../ports/turn.ts";
 
 export interface EnginePorts {

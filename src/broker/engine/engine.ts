@@ -25,7 +25,7 @@
 //       run (admission.ts). Move tasks and replays pause.
 //  W11. A batch holds a limited amount of text: an operation that finds it full waits for the next
 //       batch. While clients do not read their replies, receives wait, and long polls get nothing
-//       (ports/reply-space.ts).
+//       (ports/http/reply-space.ts).
 
 import { assert } from "../../core/assert.ts";
 import type { Change } from "../../core/broker-change.ts";

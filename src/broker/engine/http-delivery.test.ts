@@ -8,7 +8,7 @@ import {
   type WorldOptions,
 } from "../../../test/support/topic-world.ts";
 import type { Change } from "../../core/broker-change.ts";
-import type { HttpPost } from "../../ports/http-client.ts";
+import type { HttpPost } from "../../ports/http/http-client.ts";
 
 const URL = "http://endpoint.test/hook";
 

@@ -10,7 +10,7 @@ import { assert } from "../../core/assert.ts";
 import { SNS_HTTP_REQUESTS_MAX, SNS_HTTP_TIMEOUT_MS } from "../../core/limits.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { HttpClient } from "../../ports/http-client.ts";
+import type { HttpClient } from "../../ports/http/http-client.ts";
 import type {
   HttpDeliveryResult,
   PendingHttpMessage,

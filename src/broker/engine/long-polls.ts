@@ -6,7 +6,7 @@
 //       turn.
 
 import { type EpochMs, epochMs } from "../../core/units.ts";
-import type { ReplySpace } from "../../ports/reply-space.ts";
+import type { ReplySpace } from "../../ports/http/reply-space.ts";
 import type { WaitingReceives } from "../model/sqs/waiting-receives.ts";
 import type { PendingOperation } from "./pending-operation.ts";
 

@@ -1,7 +1,7 @@
 // Next work: what the engine has to do without a request, and when.
 
 import { addMs, durationMs, type EpochMs } from "../../core/units.ts";
-import type { ReplySpace } from "../../ports/reply-space.ts";
+import type { ReplySpace } from "../../ports/http/reply-space.ts";
 import type { BrokerState } from "../model/broker-state.ts";
 import { nextMoveAt } from "../model/sqs/move-tasks/move-task.ts";
 import { nextPollAt } from "./long-polls.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EngineBench, engineTurns, watch } from "../../../test/support/broker/engine-bench.ts";
 import { entry } from "../../../test/support/broker/model-bench.ts";
-import type { ReplySpace } from "../../ports/reply-space.ts";
+import type { ReplySpace } from "../../ports/http/reply-space.ts";
 
 function createSpace() {
   const space = { isFull: true, onSpace: () => {} };

@@ -7,8 +7,8 @@ import { systemPorts } from "../../platform/index.ts";
 import type { BatchJob } from "../../produce/jobs.ts";
 import { openAwsEnvironment } from "../../run/open/aws-environment.ts";
 import { targetServerOf } from "../../run/open/open-target.ts";
+import { type JobLocation, type JobSession, whereOf } from "../sessions/job-session.ts";
 import { interruption } from "../stop-signals.ts";
-import { type JobLocation, type JobSession, whereOf } from "./job-session.ts";
 
 /** A batch check follows the jobs, so that the redrive itself need not wait. */
 const FOLLOW_MS = durationMs(0);

@@ -3,7 +3,7 @@
 import { TidegateError } from "../../core/errors.ts";
 import type { ClockLeap } from "../../core/store-clock.ts";
 import { type DurationMs, durationMs, subtractMs } from "../../core/units.ts";
-import { type PurgeableStore, purgeRows } from "../../ledger/purge-rows.ts";
+import { type PurgeableStore, purgeRows } from "../../ledger/sql/purge-rows.ts";
 import { describeLeap } from "../../ledger/store-time.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Ledger } from "../../ports/ledger.ts";

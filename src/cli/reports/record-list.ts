@@ -2,7 +2,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
-import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
+import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
 import { LIST_PAGE_MAX } from "../../ledger/list-records.ts";
 import { namesOf } from "../../ledger/search-records.ts";
 import type { Ledger, ListedRecord, RecordOrder, RecordQuery, RunRow } from "../../ports/ledger.ts";

@@ -54,7 +54,7 @@ interface BucketFlagValues {
 /** The settings that these flags and a running cloud give. */
 export async function bucketSettings(flags: BucketFlagValues): Promise<RunSettings> {
   const { data, ledger, generation, queue } = flags;
-  const { serverOf } = await import("../reports/dead-letter-session.ts");
+  const { serverOf } = await import("../sessions/dead-letter-session.ts");
   const given: RunSettings = {
     ...(await serverOf(flags)),
     data,

@@ -12,7 +12,7 @@
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { type DurationMs, minutes } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { HttpRequest } from "../../ports/http.ts";
+import type { HttpRequest } from "../../ports/http/http.ts";
 import type { Random } from "../../ports/random.ts";
 import { refuseRequest } from "./console-reply.ts";
 

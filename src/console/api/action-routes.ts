@@ -3,7 +3,7 @@
 //   A1. A drop names how many dead letters it deletes. If the number differs, nothing is deleted.
 //   A2. A purge names its queue twice: in the path and in the body.
 
-import type { ConsoleActions } from "../../ports/console-source.ts";
+import type { ConsoleActions } from "../../ports/console/console-source.ts";
 import {
   type ConsoleCall,
   type ConsoleRoute,

@@ -1,7 +1,7 @@
 // Console call: one request to the API with its parameters, as its route sees it.
 
-import type { ConsoleSource, PageRequest } from "../../ports/console-source.ts";
-import type { HttpReply, HttpRequest } from "../../ports/http.ts";
+import type { ConsoleSource, PageRequest } from "../../ports/console/console-source.ts";
+import type { HttpReply, HttpRequest } from "../../ports/http/http.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { refuseRequest } from "./console-reply.ts";
 import type { FlowTracks } from "./flow-tracks.ts";

@@ -9,8 +9,8 @@
 import { TidegateError } from "../../core/errors.ts";
 import { isForeignPage } from "../../core/foreign-page.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ConsoleSource, PageFiles } from "../../ports/console-source.ts";
-import type { HttpReply, HttpRequest } from "../../ports/http.ts";
+import type { ConsoleSource, PageFiles } from "../../ports/console/console-source.ts";
+import type { HttpReply, HttpRequest } from "../../ports/http/http.ts";
 import type { Random } from "../../ports/random.ts";
 import { type Access, type AccessOptions, createAccess } from "./access.ts";
 import type { ConsoleCall, ConsoleRoute } from "./console-call.ts";

@@ -2,7 +2,7 @@
 // needs --allow-actions.
 //   C1. What replaces or deletes rows names its replay twice: in the path and in the body.
 
-import type { ConsoleControls } from "../../ports/console-source.ts";
+import type { ConsoleControls } from "../../ports/console/console-source.ts";
 import { type ConsoleCall, type ConsoleRoute, foundIn, knownScope } from "./console-call.ts";
 import { actionReply, refuseRequest } from "./console-reply.ts";
 import { aText, readOrder, required } from "./read-order.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FlowFacts } from "../../ports/console-source.ts";
+import type { FlowFacts } from "../../ports/console/console-source.ts";
 import { problemsOf, stateOfNode } from "./flow-problems.ts";
 import { ratesBetween } from "./flow-rates.ts";
 

@@ -6,8 +6,8 @@
 
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import { epochMs } from "../../core/units.ts";
-import type { FlowFacts } from "../../ports/console-source.ts";
-import type { FlowNode, FlowProblem } from "../../ports/console-views.ts";
+import type { FlowFacts } from "../../ports/console/console-source.ts";
+import type { FlowNode, FlowProblem } from "../../ports/console/console-views.ts";
 import type { FlowRates } from "./flow-rates.ts";
 
 const MINUTE_MS = 60_000;

@@ -4,7 +4,11 @@
 //   F2. A queue has no counter of arrivals. What arrived is what the queue has more than before,
 //       plus what left it for good meanwhile.
 
-import type { ConsumerFigures, FlowFacts, QueueFigures } from "../../ports/console-source.ts";
+import type {
+  ConsumerFigures,
+  FlowFacts,
+  QueueFigures,
+} from "../../ports/console/console-source.ts";
 
 export interface FlowReading {
   /** By the monotonic clock. */

@@ -7,8 +7,8 @@
 
 import { durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ConsoleReads, FlowFacts } from "../../ports/console-source.ts";
-import type { Flow, FlowHistory } from "../../ports/console-views.ts";
+import type { ConsoleReads, FlowFacts } from "../../ports/console/console-source.ts";
+import type { Flow, FlowHistory } from "../../ports/console/console-views.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { type FlowRates, type FlowReading, ratesBetween } from "./flow-rates.ts";
 import { flowView } from "./flow-view.ts";

@@ -1,7 +1,7 @@
 // Flow view: one reading of the flow as nodes, hops and problems.
 
-import type { FlowFacts, QueueFigures } from "../../ports/console-source.ts";
-import type { Flow, FlowHop, FlowMetrics, FlowNode } from "../../ports/console-views.ts";
+import type { FlowFacts, QueueFigures } from "../../ports/console/console-source.ts";
+import type { Flow, FlowHop, FlowMetrics, FlowNode } from "../../ports/console/console-views.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { problemsOf, stateOfNode } from "./flow-problems.ts";
 import type { FlowRates } from "./flow-rates.ts";

@@ -7,8 +7,8 @@
 
 import { reasonOf } from "../../core/errors.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ConsoleJob, ConsoleJobItem } from "../../ports/console-orders.ts";
-import type { JobSteps } from "../../ports/console-source.ts";
+import type { ConsoleJob, ConsoleJobItem } from "../../ports/console/console-orders.ts";
+import type { JobSteps } from "../../ports/console/console-source.ts";
 import type { Random } from "../../ports/random.ts";
 
 export interface JobStart {

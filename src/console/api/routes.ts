@@ -1,8 +1,8 @@
 // Routes: the read half of the API, one line per path. docs/reference/console-api.openapi.json
 // describes them; a test compares both.
 
-import type { OutcomeWord } from "../../ports/console-record-views.ts";
-import type { SessionView } from "../../ports/console-views.ts";
+import type { OutcomeWord } from "../../ports/console/console-record-views.ts";
+import type { SessionView } from "../../ports/console/console-views.ts";
 import { ACTION_ROUTES } from "./action-routes.ts";
 import {
   type ConsoleCall,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { decodeArchived } from "../../core/events/archived-message.ts";
 import { epochMs } from "../../core/units.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
-import type { ObjectWriter } from "../../ports/object-writer.ts";
+import type { ObjectWriter } from "../../ports/objects/object-writer.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import { createMemoryObjectWriter } from "../../stores/memory/object-writer.ts";
 import type { WorkRecord } from "../stages/decode.ts";

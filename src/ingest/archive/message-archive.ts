@@ -7,7 +7,7 @@
 import { TidegateError } from "../../core/errors.ts";
 import { encodeArchived } from "../../core/events/archived-message.ts";
 import type { MessageArchive } from "../../ports/message-archive.ts";
-import type { ObjectWriter } from "../../ports/object-writer.ts";
+import type { ObjectWriter } from "../../ports/objects/object-writer.ts";
 import { messageOf } from "../policy/error-text.ts";
 import type { ArchiveSettings } from "../spec/archive-fields.ts";
 

@@ -21,7 +21,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { type EpochMs, epochMs, msBetween } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, ListedRecord } from "../../ports/ledger.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import { dossiersOf } from "../dead-letters/dossier-list.ts";

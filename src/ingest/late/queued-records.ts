@@ -6,7 +6,7 @@
 import { createMask } from "../../core/encoding/mask.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { RecordKey } from "../../ports/record.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";

@@ -7,7 +7,7 @@ import type { Clock } from "../../ports/clock.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { MessageArchive } from "../../ports/message-archive.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { QueueSender } from "../../ports/queue.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";

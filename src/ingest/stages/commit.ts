@@ -54,8 +54,8 @@ import { beginAttempt } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
-import { digestOfEffects } from "./effects-digest.ts";
-import { effectCounts, summariseEffects } from "./effects-summary.ts";
+import { digestOfEffects } from "./effects/effects-digest.ts";
+import { effectCounts, summariseEffects } from "./effects/effects-summary.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 /** Nothing was written: the lease was lost before (M2), or the sink or the ledger failed. */

@@ -16,7 +16,7 @@ import {
   REMOVED_STATE,
 } from "../../core/events/object-identity.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { Confirmation, LedgerScope } from "../../ports/record.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import { beginAttempt, DeadlinePassed } from "./attempt.ts";
@@ -87,10 +87,8 @@ async function currentState(
   if (objects === null) {
     throw new TidegateError("TG_CONFIG_INVALID", "no bucket is configured to ask for objects");
   }
-  const opened: OpenedObject = await objects.open(
-    { bucket, key, versionId: null, etag: null },
-    signal,
-  );
+  const pin = { bucket, key, versionId: null, etag: null, expectedBytes: event.size };
+  const opened: OpenedObject = await objects.open(pin, signal);
   switch (opened.kind) {
     case "opened": {
       const version_id = normalizeVersionId(opened.versionId ?? "");

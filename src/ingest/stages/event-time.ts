@@ -19,7 +19,7 @@ import { TidegateError } from "../../core/errors.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
 import { type DurationMs, type EpochMs, seconds } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { isTidegateAttribute } from "../dead-letters/dead-letter.ts";

@@ -15,7 +15,7 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import type { HandlerContext, ObjectInput } from "../spec/pipeline-spec.ts";
 import { DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
-import { EFFECTS_MAX } from "./effect-buffer.ts";
+import { EFFECTS_MAX } from "./effects/effect-buffer.ts";
 import { createHandleStage, type Handled } from "./handle.ts";
 
 type Handler = (event: never, context: HandlerContext) => unknown;

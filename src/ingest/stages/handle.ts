@@ -37,7 +37,7 @@ import { beginAttempt, DeadlinePassed } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
-import { type CollectedEffects, EffectBuffer } from "./effect-buffer.ts";
+import { type CollectedEffects, EffectBuffer } from "./effects/effect-buffer.ts";
 import { recordFacts } from "./event-time.ts";
 import { carriesPayload, createGovernance, type Governance, governedFailure } from "./govern.ts";
 import { createHashedReads } from "./hashed-reads.ts";

@@ -9,7 +9,7 @@ import {
 import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
 import type { Checksum } from "../../core/encoding/checksum.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
-import type { OpenedObject } from "../../ports/object-source.ts";
+import type { OpenedObject } from "../../ports/objects/object-source.ts";
 import { createHandleStage } from "./handle.ts";
 
 const PARTS = ["id\n", "", "1\n", "2\n"];

@@ -14,7 +14,7 @@ import {
   noHash,
   sha256InputHash,
 } from "../../core/input-hash.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";

@@ -16,7 +16,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { readClaimCheck, redeemClaimCheck } from "../../core/events/claim-check.ts";
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
-import type { ObjectPin, ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectPin, ObjectSource } from "../../ports/objects/object-source.ts";
 import type { ByteSource, NumberedRow, RowReader } from "../../ports/rows.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
@@ -69,8 +69,9 @@ export function readObjectEvent(
   hooks: ReadHooks = NO_HOOKS,
 ): ObjectInput<unknown> {
   const { onRead, ready, onBadRow = null, redrivenRows = null, governance = null } = hooks;
-  const { bucket, key, version_id: versionId, etag } = event;
-  const open = () => openObject(ports.objects, { bucket, key, versionId, etag }, signal);
+  const { bucket, key, version_id: versionId, etag, size: expectedBytes } = event;
+  const pin = { bucket, key, versionId, etag, expectedBytes };
+  const open = () => openObject(ports.objects, pin, signal);
   return {
     kind: event.kind as ObjectInput<unknown>["kind"], // A RemovedInput, whose reads find no object.
     object: event,

@@ -5,7 +5,7 @@
 //   S3. Requests to S3 are counted whether or not they are traced.
 
 import { TidegateError } from "../../core/errors.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
 import type { Span, SpanOptions, Telemetry } from "../../ports/telemetry.ts";
 import type { ClaimOutcome } from "../stages/claim.ts";
@@ -67,7 +67,9 @@ export function observedObjects<Objects extends ObjectSource | null>(
   if (objects === null) return objects;
   return {
     async open(pin, signal) {
-      const request = begin(ports, record, pin, "HeadObject");
+      const isWhole =
+        pin.expectedBytes != null && pin.expectedBytes <= (objects.heldBytesMax ?? -1);
+      const request = begin(ports, record, pin, isWhole ? "GetObject" : "HeadObject");
       let opened: OpenedObject;
       try {
         opened = await objects.open(pin, signal);
@@ -76,7 +78,8 @@ export function observedObjects<Objects extends ObjectSource | null>(
         throw error;
       }
       request.end(opened.kind === "opened" ? {} : { errorType: opened.kind });
-      if (opened.kind !== "opened") return opened;
+      // Bytes that came with the opening take no request (O4 of object-source.ts).
+      if (opened.kind !== "opened" || opened.heldBytes !== undefined) return opened;
       return { ...opened, bytes: observedBytes(ports, opened.bytes, record, pin) };
     },
   };

@@ -12,7 +12,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
-import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../../ports/http.ts";
+import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../../ports/http/http.ts";
 import {
   type BodyBudget,
   type BodyBudgets,

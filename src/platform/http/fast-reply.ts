@@ -3,7 +3,7 @@
 
 import { STATUS_CODES } from "node:http";
 import { assert } from "../../core/assert.ts";
-import type { HttpReply } from "../../ports/http.ts";
+import type { HttpReply } from "../../ports/http/http.ts";
 
 const SECOND_MS = 1_000;
 /** Characters allowed in a header value; others could end its line. */

@@ -5,7 +5,7 @@
 //       repeated header, a chunked body, a folded line, a stray byte) is not simple.
 //   P2. Parsing takes one pass over the head, whatever follows it.
 
-import type { HttpHead } from "../../ports/http.ts";
+import type { HttpHead } from "../../ports/http/http.ts";
 
 /** Longer heads go to node:http, which accepts some more and refuses the rest. */
 const HEAD_BYTES_MAX = 8 * 1_024;

@@ -12,7 +12,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HttpRequest } from "../../ports/http.ts";
+import type { HttpRequest } from "../../ports/http/http.ts";
 import { type BodyBudget, ClientRate, type WaitingBody } from "./body-budget.ts";
 import type { ReplyBuffer } from "./reply-buffer.ts";
 

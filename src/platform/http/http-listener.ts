@@ -15,7 +15,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { TidegateError } from "../../core/errors.ts";
-import type { HttpHandler, HttpHead, HttpReply } from "../../ports/http.ts";
+import type { HttpHandler, HttpHead, HttpReply } from "../../ports/http/http.ts";
 import { BodyBudgets, SMALL_BYTES } from "./body-budget.ts";
 import { type IdleCandidate, limitConnections, SlowSockets } from "./connection-limit.ts";
 import {

@@ -10,7 +10,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from "node:https";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import { SNS_HTTP_REPLY_BYTES_MAX } from "../../core/limits.ts";
-import type { HttpClient, HttpPost } from "../../ports/http-client.ts";
+import type { HttpClient, HttpPost } from "../../ports/http/http-client.ts";
 
 export interface HttpClientOptions {
   /** Default: false (N3). */

@@ -1,11 +1,11 @@
 // Reply buffer: counts the bytes of long replies that clients have not read yet.
 //   U1. Only replies that are sent in pieces count. A shorter one is at most one piece per
 //       connection.
-//   U2. While it is full, the broker delivers no messages (ports/reply-space.ts), and a client that
-//       reads too slowly is cut off. Its messages become visible again after their timeout.
+//   U2. While it is full, the broker delivers no messages (ports/http/reply-space.ts), and a client
+//       that reads too slowly is cut off. Its messages become visible again after their timeout.
 
 import { assert } from "../../core/assert.ts";
-import type { ReplySpace } from "../../ports/reply-space.ts";
+import type { ReplySpace } from "../../ports/http/reply-space.ts";
 
 /** Longer replies are written in pieces of this size. */
 export const PIECE_BYTES = 64 * 1_024;

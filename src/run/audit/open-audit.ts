@@ -27,7 +27,7 @@ import { systemPorts } from "../../platform/index.ts";
 import type { AuditSummary } from "../../ports/audit.ts";
 import type { EffectLister } from "../../ports/effect-lister.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { ObjectLister } from "../../ports/object-lister.ts";
+import type { ObjectLister } from "../../ports/objects/object-lister.ts";
 import { requestOf } from "../backfill/open-backfill.ts";
 import type { RunSettings } from "../config.ts";
 import { devNames } from "../dev/dev-setup.ts";

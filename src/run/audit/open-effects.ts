@@ -5,7 +5,7 @@
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { EffectLister } from "../../ports/effect-lister.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import { databaseAddress } from "../../sinks/table/database.ts";
+import { databaseAddress } from "../../sinks/table/databases/database.ts";
 import { createTableEffects } from "../../sinks/table/index.ts";
 import { openSinkDatabase } from "../../sinks/table/table-sink.ts";
 

@@ -15,7 +15,7 @@ import { systemCallLimit } from "../../platform/call-limit.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { packageVersion } from "../../platform/package-version.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { ListedObject, ObjectLister } from "../../ports/object-lister.ts";
+import type { ListedObject, ObjectLister } from "../../ports/objects/object-lister.ts";
 import type { Sink } from "../../ports/sink.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import {

@@ -4,8 +4,8 @@
 
 import { findAudit, listAudits } from "../../audit/audit-log.ts";
 import type { AuditSummary } from "../../ports/audit.ts";
-import type { AuditPageView } from "../../ports/console-control-views.ts";
-import type { PageRequest } from "../../ports/console-source.ts";
+import type { AuditPageView } from "../../ports/console/console-control-views.ts";
+import type { PageRequest } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { MessageMask } from "./message-mask.ts";

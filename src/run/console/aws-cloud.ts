@@ -5,8 +5,8 @@
 
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
-import type { ConsoleCloud, QueueFigures } from "../../ports/console-source.ts";
-import type { QueueSummary } from "../../ports/console-views.ts";
+import type { ConsoleCloud, QueueFigures } from "../../ports/console/console-source.ts";
+import type { QueueSummary } from "../../ports/console/console-views.ts";
 import { clientOptions } from "../open/aws-environment.ts";
 import { type CloudRoles, deadLetterQueueIn, roleOf } from "./embedded-cloud.ts";
 

@@ -3,7 +3,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { systemRandom } from "../../platform/system-random.ts";
-import type { HttpHandler, HttpReply, HttpRequest } from "../../ports/http.ts";
+import type { HttpHandler, HttpReply, HttpRequest } from "../../ports/http/http.ts";
 
 const NO_BYTES = new Uint8Array();
 

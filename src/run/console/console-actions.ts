@@ -25,8 +25,8 @@ import type {
   DeadLetterChoice,
   EditedView,
   EditOrder,
-} from "../../ports/console-orders.ts";
-import type { ConsoleActions } from "../../ports/console-source.ts";
+} from "../../ports/console/console-orders.ts";
+import type { ConsoleActions } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";

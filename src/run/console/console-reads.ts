@@ -10,14 +10,14 @@ import { type Completeness, readStoredCompleteness } from "../../ingest/late/com
 import { findPause } from "../../ingest/running/pause.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
-import type { TimeView } from "../../ports/console-record-views.ts";
+import type { TimeView } from "../../ports/console/console-record-views.ts";
 import type {
   ConsoleReads,
   ConsumerFigures,
   FlowFacts,
   QueueFigures,
   ShownPipeline,
-} from "../../ports/console-source.ts";
+} from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { RunningPipeline } from "../run-pipeline.ts";

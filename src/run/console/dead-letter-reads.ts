@@ -7,8 +7,8 @@ import type {
   DeadLetterGroupView,
   DeadLetterPage,
   DeadLetterView,
-} from "../../ports/console-record-views.ts";
-import type { PageRequest } from "../../ports/console-source.ts";
+} from "../../ports/console/console-record-views.ts";
+import type { PageRequest } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { DeadLetterIndex, IndexedGroup } from "./dead-letter-index.ts";

@@ -6,14 +6,14 @@ import type { Broker } from "../../broker/engine/broker.ts";
 import type { PeekedMessage, QueueCounts } from "../../broker/model/operations.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { parseQueueArn } from "../../core/queue-arn.ts";
-import type { ConsoleCloud, PageRequest } from "../../ports/console-source.ts";
+import type { ConsoleCloud, PageRequest } from "../../ports/console/console-source.ts";
 import type {
   MoveTaskState,
   PeekedText,
   QueueDetails,
   QueueSummary,
-} from "../../ports/console-views.ts";
-import type { HttpHandler } from "../../ports/http.ts";
+} from "../../ports/console/console-views.ts";
+import type { HttpHandler } from "../../ports/http/http.ts";
 import { callAction, uploadThrough } from "./cloud-calls.ts";
 import type { MessageMask } from "./message-mask.ts";
 

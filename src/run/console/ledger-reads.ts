@@ -14,7 +14,7 @@ import type {
   ReplayDiffView,
   ReplayPageView,
   ReplayView,
-} from "../../ports/console-control-views.ts";
+} from "../../ports/console/console-control-views.ts";
 import type {
   DeadLetterGroupPage,
   DeadLetterPage,
@@ -22,8 +22,8 @@ import type {
   RecordPageView,
   RunPageView,
   TimeView,
-} from "../../ports/console-record-views.ts";
-import type { PageRequest, RecordSearch } from "../../ports/console-source.ts";
+} from "../../ports/console/console-record-views.ts";
+import type { PageRequest, RecordSearch } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";

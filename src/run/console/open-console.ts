@@ -17,9 +17,13 @@ import { type Completeness, readCompleteness } from "../../ingest/late/complete-
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { packageVersion } from "../../platform/package-version.ts";
-import type { ConsoleReads, ConsoleSource, ShownPipeline } from "../../ports/console-source.ts";
+import type {
+  ConsoleReads,
+  ConsoleSource,
+  ShownPipeline,
+} from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import { listSqliteScopes } from "../../stores/sqlite/ledger/list-scopes.ts";
 import type { EmbeddedQueues } from "../control/retry-record.ts";
 import type { DevNames } from "../dev/dev-setup.ts";

@@ -9,7 +9,7 @@ import { existsSync, globSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { PageFile, PageFiles } from "../../ports/console-source.ts";
+import type { PageFile, PageFiles } from "../../ports/console/console-source.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",

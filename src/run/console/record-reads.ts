@@ -15,8 +15,8 @@ import type {
   RecordPageView,
   RecordSummary,
   RunView,
-} from "../../ports/console-record-views.ts";
-import type { RecordSearch } from "../../ports/console-source.ts";
+} from "../../ports/console/console-record-views.ts";
+import type { RecordSearch } from "../../ports/console/console-source.ts";
 import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import { describeHistory } from "../why/describe-history.ts";

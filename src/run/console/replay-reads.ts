@@ -11,8 +11,8 @@ import type {
   ReplayPageView,
   ReplayView,
   ShownRow,
-} from "../../ports/console-control-views.ts";
-import type { PageRequest } from "../../ports/console-source.ts";
+} from "../../ports/console/console-control-views.ts";
+import type { PageRequest } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { RowDifference } from "../../ports/shadow.ts";

@@ -13,7 +13,7 @@ import type {
   PartitionView,
   TimeView,
   TimeWindow,
-} from "../../ports/console-record-views.ts";
+} from "../../ports/console/console-record-views.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 

@@ -6,7 +6,7 @@ import type {
   RecordHistory,
   RecordSummary,
   TimeView,
-} from "../../ports/console-record-views.ts";
+} from "../../ports/console/console-record-views.ts";
 import { deadLetterView } from "./dead-letter-reads.ts";
 import { createMessageMask } from "./message-mask.ts";
 import { holderClause } from "./time-reads.ts";

@@ -12,7 +12,7 @@
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { createMask, MASKED } from "../../core/encoding/mask.ts";
-import type { ReplayView } from "../../ports/console-control-views.ts";
+import type { ReplayView } from "../../ports/console/console-control-views.ts";
 import type {
   DeadLetterGroupView,
   DeadLetterView,
@@ -20,7 +20,7 @@ import type {
   RecordHistory,
   RecordSummary,
   TimeView,
-} from "../../ports/console-record-views.ts";
+} from "../../ports/console/console-record-views.ts";
 import { hasJsonPayload, scrubTexts, unwrapped } from "./json-texts.ts";
 
 export interface ViewMask {

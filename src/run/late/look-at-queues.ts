@@ -20,19 +20,31 @@ interface Page {
   readonly next: number | null;
 }
 
-/** The queues of an endpoint: exact if it is an embedded cloud (L1). */
+/**
+ * The queues of an endpoint: exact if it is an embedded cloud (L1). One with more than `max`
+ * messages is only counted.
+ */
 export async function looksAt(
   endpoint: string | undefined,
   queues: readonly Queue[],
   deadLetters: string | null,
+  max = Number.POSITIVE_INFINITY,
 ): Promise<QueueLook[]> {
   const isEmbedded = endpoint !== undefined && (await isEmbeddedCloud(endpoint));
-  return queues.map((queue) => {
+  const lookAt = async (queue: Queue): Promise<QueueLook> => {
     const { name } = queue;
-    if (isEmbedded) return exactLook(name, (after) => pageOver(endpoint, name, after));
+    const isShort =
+      isEmbedded && (max === Number.POSITIVE_INFINITY || (await sizeOf(queue)) <= max);
+    if (isShort) return exactLook(name, (after) => pageOver(endpoint, name, after));
     const isDeadLetters = name === deadLetters;
     return { kind: "counted", name, isDeadLetters, counts: () => queue.facts() };
-  });
+  };
+  return Promise.all(queues.map(lookAt));
+}
+
+async function sizeOf(queue: Queue): Promise<number> {
+  const { visible, delayed, hidden } = await queue.facts();
+  return visible + delayed + hidden;
 }
 
 /** Queues of the embedded cloud in this process; one that does not exist is empty. */

@@ -25,8 +25,9 @@ import type {
 const port = present(parentPort, "the port of a worker thread");
 const { config, board: memory } = workerData as LeaseThreadData;
 const board = new LeaseBoard(memory);
-/** The slot of each lease on the board. */
+/** The slot of each lease on the board, and the receipt of each slot. */
 const slots = new Map<string, number>();
+const receipts = new Map<number, string>();
 
 function report(event: LeaseThreadEvent): void {
   port.postMessage(event);
@@ -61,7 +62,8 @@ async function start(): Promise<void> {
       },
     },
   );
-  port.on("message", async (request: LeaseThreadRequest) => {
+  port.on("message", async (text: string) => {
+    const request = JSON.parse(text) as LeaseThreadRequest; // D4 of lease-thread.ts
     if (request.kind === "orders") {
       for (const order of request.orders) follow(renewer, order);
       board.worked = request.number; // B1 of the board
@@ -76,14 +78,15 @@ async function start(): Promise<void> {
 }
 
 function follow(renewer: LeaseRenewer, order: LeaseOrder): void {
-  const { receipt } = order;
+  if (order.kind === "hold") {
+    const { receipt, slot, since } = order;
+    slots.set(receipt, slot);
+    receipts.set(slot, receipt);
+    renewer.track({ receipt, since }, (reason) => report({ kind: "lost", receipt, reason }));
+    return;
+  }
+  const receipt = present(receipts.get(order.slot), "the lease of a slot");
   switch (order.kind) {
-    case "hold":
-      slots.set(receipt, order.slot);
-      renewer.track({ receipt, since: order.since }, (reason) => {
-        report({ kind: "lost", receipt, reason });
-      });
-      return;
     case "attach":
       renewer.attach(receipt, order.claim, order.since);
       return;
@@ -93,6 +96,7 @@ function follow(renewer: LeaseRenewer, order: LeaseOrder): void {
     case "drop":
       renewer.release(receipt);
       slots.delete(receipt);
+      receipts.delete(order.slot);
       return;
     default:
       unreachable(order);

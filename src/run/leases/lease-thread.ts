@@ -1,17 +1,21 @@
 // Lease thread: a lease renewer in its own thread, with its own connections, so that a handler that
 // blocks the event loop keeps its leases.
-//   D1. An order to track a lease is sent before the caller continues past its next `await`. Orders
-//       to drop may be late (K3) and share a message with the next order.
+//   D1. An order to track a lease, or to attach a claim, is sent before the caller continues past
+//       its next `await`. Orders to drop may be late (K3) and share a message with the next order.
+//       An order to detach is sent in the same turn, before the calls that turn collects: those to
+//       the ledger come later (P5 of ingest/pipeline.ts).
 //   D2. `alive` sends no message: it compares the expiry on the board with the clock.
 //   D3. If the thread ends, for any reason, all leases are lost and reported; `ended` informs the
 //       consumer, which must stop receiving (K4).
+//   D4. Messages are JSON text: a copy of many small objects costs ten times as much. Only the
+//       order to hold has the receipt, which may be long; the slot names the lease in the others.
 
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, TidegateError } from "../../core/errors.ts";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
 import { endOf, type Moment, momentOf } from "../../ingest/policy/lease-term.ts";
 import type { HeldClaim, HeldLease, LeaseRenewer } from "../../ports/lease-renewer.ts";
-import type { LedgerScope } from "../../ports/record.ts";
+import type { Fence, LedgerScope, RecordKey } from "../../ports/record.ts";
 import type { LogFields, LogLevel, Telemetry } from "../../ports/telemetry.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import { LeaseBoard, newBoardMemory, processClock } from "./lease-board.ts";
@@ -48,13 +52,14 @@ export type LeaseOrder =
     }
   | {
       readonly kind: "attach";
-      readonly receipt: string;
+      readonly slot: number;
       readonly claim: HeldClaim;
       readonly since: EpochMs;
     }
-  | { readonly kind: "detach"; readonly receipt: string; readonly claim: HeldClaim }
-  | { readonly kind: "drop"; readonly receipt: string };
+  | { readonly kind: "detach"; readonly slot: number; readonly claim: HeldClaim }
+  | { readonly kind: "drop"; readonly slot: number };
 
+/** What the thread gets, as JSON (D4). */
 export type LeaseThreadRequest =
   | { readonly kind: "orders"; readonly number: number; readonly orders: readonly LeaseOrder[] }
   | { readonly kind: "close" };
@@ -98,6 +103,8 @@ export async function startLeaseThread(
 interface Held {
   readonly slot: number;
   readonly onLost: (reason: string) => void;
+  /** The fences of the claims that the thread renews. */
+  readonly fences: Map<RecordKey, Fence>;
 }
 
 class LeaseThread implements LeaseRenewer {
@@ -149,23 +156,27 @@ class LeaseThread implements LeaseRenewer {
     const slot = this.#slots.take(this.#board.worked);
     const from = momentOf(since, now());
     this.#board.write(slot, endOf({ from, spanMs: this.#visibilityMs }));
-    this.#held.set(receipt, { slot, onLost });
+    this.#held.set(receipt, { slot, onLost, fences: new Map() });
     this.#order({ kind: "hold", receipt, since, slot }, "now");
   }
 
   attach(receipt: string, claim: HeldClaim, since: EpochMs): void {
-    if (this.#held.has(receipt)) this.#order({ kind: "attach", receipt, claim, since }, "now");
+    const held = this.#held.get(receipt);
+    if (held === undefined) return;
+    held.fences.set(claim.key, claim.fence);
+    this.#order({ kind: "attach", slot: held.slot, claim, since }, "now");
   }
 
   detach(receipt: string, claim: HeldClaim): void {
-    if (this.#held.has(receipt)) this.#order({ kind: "detach", receipt, claim }, "now");
+    const held = this.#held.get(receipt);
+    if (held?.fences.get(claim.key) !== claim.fence) return; // Detached before, or never attached.
+    held.fences.delete(claim.key);
+    this.#order({ kind: "detach", slot: held.slot, claim }, "later");
   }
 
   release(receipt: string): void {
     const held = this.#held.get(receipt);
-    if (held === undefined) return;
-    this.#forget(receipt, held);
-    this.#order({ kind: "drop", receipt }, "later");
+    if (held !== undefined) this.#drop(receipt, held);
   }
 
   alive(receipt: string): boolean {
@@ -203,13 +214,14 @@ class LeaseThread implements LeaseRenewer {
   }
 
   #post(request: LeaseThreadRequest): void {
-    if (this.#ended === null) this.#worker.postMessage(request);
+    if (this.#ended === null) this.#worker.postMessage(JSON.stringify(request)); // D4
   }
 
-  /** The slot is free once the thread has processed the message with the order to drop. */
-  #forget(receipt: string, { slot }: Held): void {
+  /** The slot is free once the thread has processed the message with this order. */
+  #drop(receipt: string, { slot }: Held): void {
     this.#held.delete(receipt);
     this.#slots.free(slot, this.#sent + 1);
+    this.#order({ kind: "drop", slot }, "later");
   }
 
   #receive(event: LeaseThreadEvent): void {
@@ -233,8 +245,7 @@ class LeaseThread implements LeaseRenewer {
   #lose(receipt: string, reason: string): void {
     const held = this.#held.get(receipt);
     if (held === undefined) return; // Already dropped.
-    this.#forget(receipt, held);
-    this.#order({ kind: "drop", receipt }, "later");
+    this.#drop(receipt, held);
     held.onLost(reason);
   }
 

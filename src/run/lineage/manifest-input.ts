@@ -1,7 +1,7 @@
 // Manifest input: a record of the ledger, as a run manifest lists it.
 
 import { isHeldFailure } from "../../ingest/late/held-note.ts";
-import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
+import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
 import { objectUri } from "../../lineage/names.ts";
 import { type ManifestInput, manifestInstant } from "../../lineage/run-manifest.ts";
 import type { ListedRecord } from "../../ports/ledger.ts";

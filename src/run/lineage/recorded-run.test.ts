@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
-import { epochMs } from "../../core/units.ts";
+import { addMs, durationMs, epochMs } from "../../core/units.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { RecordInput } from "../../ports/record.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import { outputLocations } from "./output-locations.ts";
-import { factsOfOutput, RECORDS_MAX } from "./recorded-run.ts";
+import { factsOfOutput, newestRuns, RECORDS_MAX } from "./recorded-run.ts";
 
 const SCOPE = { pipeline: "p", generation: 0 };
 
@@ -41,4 +41,32 @@ test("a table with too many records is refused, with what to ask for instead", a
     "the table orders has more than 100000 records, too many for one document; " +
       "name one row, orders:KEY, or one run",
   );
+});
+
+test("the newest runs come first, whatever their generations", async () => {
+  const clock = new ManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const scopes = [0, 1, 2].map((generation) => ({ pipeline: "p", generation }));
+  for (const [at, generation] of [0, 2, 1, 0].entries()) {
+    const startedAt = addMs(clock.now(), durationMs(at));
+    await ledger.putRun(
+      { pipeline: "p", generation },
+      {
+        id: `run-${at}`,
+        kind: generation === 0 ? "live" : "replay",
+        startedAt,
+        endedAt: null,
+        seenAt: startedAt,
+        codeDigest: "c",
+        configDigest: "d",
+        environment: "{}",
+        parameters: "{}",
+        counts: "{}",
+      },
+    );
+  }
+  const ids = async (limit: number) =>
+    (await newestRuns(ledger, scopes, limit)).map(({ row }) => row.id);
+  expect(await ids(10)).toEqual(["run-3", "run-2", "run-1", "run-0"]);
+  expect(await ids(2)).toEqual(["run-3", "run-2"]);
 });

@@ -9,7 +9,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, hours } from "../../core/units.ts";
-import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
+import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
 import type {
   LineageFacts,
   LineageInput,
@@ -26,6 +26,7 @@ import { hasPromotedShadow } from "./row-lineage.ts";
 /** Records in one lineage document (R3). */
 export const RECORDS_MAX = 100_000;
 const PAGE_RECORDS = 500;
+const PAGE_RUNS = 100;
 /** Commits may be dated a little before a start and after an end, by another clock. */
 export const CLOCK_SLACK_MS: DurationMs = hours(1);
 
@@ -48,6 +49,28 @@ export async function findRecordedRun(
     if (row !== undefined) return { scope, row };
   }
   return null;
+}
+
+/** The newest runs of several scopes, by their start. */
+export async function newestRuns(
+  ledger: Ledger,
+  scopes: readonly LedgerScope[],
+  limit: number,
+): Promise<RecordedRun[]> {
+  const runs: RecordedRun[] = [];
+  for (const scope of scopes) {
+    let after: string | null = null;
+    let remaining = limit;
+    do {
+      const page = await ledger.listRuns(scope, { after, limit: PAGE_RUNS });
+      runs.push(...page.runs.map((row) => ({ scope, row })));
+      remaining -= page.runs.length;
+      after = remaining > 0 ? page.next : null;
+    } while (after !== null);
+  }
+  const newest = (a: RecordedRun, b: RecordedRun) =>
+    b.row.startedAt - a.row.startedAt || (a.row.id < b.row.id ? 1 : -1);
+  return runs.toSorted(newest).slice(0, limit);
 }
 
 /** All records of a query, page by page. */
@@ -129,8 +152,20 @@ function liveRuns(ledger: Ledger, scope: LedgerScope): (id: string) => Promise<b
 
 async function isLiveRun(ledger: Ledger, scope: LedgerScope, id: string): Promise<boolean> {
   const row = await ledger.findRun(scope, id);
-  if (row?.kind !== "replay" || storedJson(row.parameters).into !== "shadow") return true;
-  return (await isPromotionNoted(ledger, scope)) || (await hasPromotedShadow(ledger, id));
+  return row === undefined || (await outputOfRun(ledger, scope, row)) !== "shadow";
+}
+
+/** Where the rows of a run are: in live tables from the start, in a shadow, or promoted (R4). */
+export type RowsLocation = "live" | "shadow" | "promoted";
+
+export async function outputOfRun(
+  ledger: Ledger,
+  scope: LedgerScope,
+  { id, kind, parameters }: RunRow,
+): Promise<RowsLocation> {
+  if (kind !== "replay" || storedJson(parameters).into !== "shadow") return "live";
+  if (await isPromotionNoted(ledger, scope)) return "promoted";
+  return (await hasPromotedShadow(ledger, id)) ? "promoted" : "shadow";
 }
 
 async function factsByRun(

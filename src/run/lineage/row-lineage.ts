@@ -4,6 +4,8 @@
 //   W2. A row of an object is found by the object's latest event; a row of a message by its event
 //       time and the tie of its record key.
 //   W3. A record that the ledger no longer has is reported as unknown, never guessed.
+//   W4. The rows of a promoted replay have the rank of the original record and the fence of the
+//       replayed one. So the fence of the row says which generation wrote its value.
 
 import { TidegateError } from "../../core/errors.ts";
 import { addMs, durationMs, epochMs } from "../../core/units.ts";
@@ -12,7 +14,7 @@ import type { LedgerScope } from "../../ports/record.ts";
 import type { SinkStore } from "../../ports/sink.ts";
 import { ownersTable, quotedName, WRITERS_TABLE } from "../../sinks/table/names.ts";
 import { rankTie } from "../../sinks/table/rank-tie.ts";
-import { SHADOWS_TABLE } from "../../sinks/table/shadow-statements.ts";
+import { SHADOWS_TABLE } from "../../sinks/table/shadow/shadow-statements.ts";
 
 const BOOKKEEPING = /^_tg_/;
 const PAGE_RECORDS = 500;
@@ -58,27 +60,42 @@ export async function findRowOrigin(
   if (columns.length !== key.length) throw wrongKey(table, columns);
   const where = columns.map((name, at) => `${quotedName(name)} = ${tables.placeholder(at + 1)}`);
   const [owner] = await tables.read(
-    `SELECT _tg_writer, _tg_time, _tg_tie FROM ${quotedName(ownersTable(table))}
+    `SELECT _tg_writer, _tg_time, _tg_tie, _tg_fence FROM ${quotedName(ownersTable(table))}
       WHERE ${where.join(" AND ")} AND NOT _tg_deleted`,
     key,
   );
   if (owner === undefined) return { kind: "no-row" };
-  const { _tg_writer: writer, _tg_time: time, _tg_tie: tie } = owner;
-  const isWriter = await writerOf(tables, table, String(writer));
-  const matches = isWriter ?? (({ key: of }: ListedRecord) => rankTie(of) === Number(tie));
-  return { kind: "found", origin: await recordAt(ledger, scopes, Number(time), matches) };
+  const { _tg_writer: writer, _tg_time: time, _tg_tie: tie, _tg_fence: fence } = owner;
+  const written = await writerKey(tables, table, String(writer));
+  const isOriginal = ({ key: of }: ListedRecord) =>
+    written === null ? rankTie(of) === Number(tie) : of === written;
+  const original = await recordAt(ledger, scopes, Number(time), isOriginal);
+  if (original?.listed.record.fence === Number(fence)) return { kind: "found", origin: original };
+  const isReplayed = (listed: ListedRecord) =>
+    listed.record.fence === Number(fence) && isReplayOf(listed, written, original);
+  const replayed = await recordAt(ledger, scopes, Number(time), isReplayed); // W4
+  return { kind: "found", origin: replayed ?? original };
 }
 
-/** Whether a record is the latest event of that writer; null if messages wrote the row. */
-async function writerOf(tables: SideTables, table: string, id: string) {
+/** The record key of the latest event of that writer; null if messages wrote the row. */
+async function writerKey(tables: SideTables, table: string, id: string): Promise<string | null> {
   if (id === "0") return null;
   const [writer] = await tables.read(
     `SELECT record_key FROM ${WRITERS_TABLE}
       WHERE table_name = ${tables.placeholder(1)} AND id = ${tables.placeholder(2)}`,
     [table, id],
   );
-  const key = String(writer?.record_key ?? "");
-  return (listed: ListedRecord) => listed.key === key;
+  return String(writer?.record_key ?? "");
+}
+
+/** Whether a record is another generation's of the original, which may have expired (W4). */
+function isReplayOf(
+  { input: { messageId } }: ListedRecord,
+  key: string | null,
+  original: RowOrigin | null,
+): boolean {
+  const replayedKey = key ?? original?.listed.key;
+  return messageId === `replay ${replayedKey}` || messageId === original?.listed.input.messageId;
 }
 
 async function recordAt(

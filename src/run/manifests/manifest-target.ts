@@ -17,7 +17,7 @@ import { pipeline as pipeStreams } from "node:stream/promises";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { ManifestSeal } from "../../lineage/run-manifest.ts";
-import type { ObjectWriter, WriteCondition } from "../../ports/object-writer.ts";
+import type { ObjectWriter, WriteCondition } from "../../ports/objects/object-writer.ts";
 import { storedJson } from "../lineage/manifest-input.ts";
 import { openAwsWriter } from "../open/aws-environment.ts";
 

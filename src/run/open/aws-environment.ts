@@ -6,9 +6,9 @@
 //   A3. Queues and objects may be on different servers (E1 of service-endpoint.ts).
 
 import { TidegateError } from "../../core/errors.ts";
-import type { ObjectLister } from "../../ports/object-lister.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
-import type { ObjectWriter } from "../../ports/object-writer.ts";
+import type { ObjectLister } from "../../ports/objects/object-lister.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
+import type { ObjectWriter } from "../../ports/objects/object-writer.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import { openLater } from "../late/late-queue.ts";
 import { looksAt } from "../late/look-at-queues.ts";
@@ -40,10 +40,10 @@ export interface AwsEnvironment extends Environment {
 
 /** Opens a queue, its dead-letter queue and the objects that its messages refer to. */
 export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promise<AwsEnvironment> {
-  const { SQSClient, S3Client, ...aws } = await loadSdk();
+  const { S3Client, ...aws } = await loadSdk();
   const client = clientOptions("SQS", options);
   const objectClient = clientOptions("S3", options); // A3
-  const sqs = new SQSClient(client);
+  const sqs = aws.createConsumerClient(client);
   const s3 = new S3Client({ ...objectClient, forcePathStyle: "endpoint" in objectClient });
   const close = async () => {
     sqs.destroy();
@@ -59,10 +59,10 @@ export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promis
     const openLate = (late: string) => aws.openSqsQueue({ client: sqs, queue: late });
     const { lateQueue: late } = options;
     const lateQueue = late === undefined ? null : openLater(late, () => openLate(late));
-    const looks = async () => {
+    const looks = async (max?: number) => {
       const late = await openedLate(options.lateQueue, openLate);
       const queues = [queue, deadLetters, late].filter((each) => each !== null);
-      return looksAt(client.endpoint, queues, deadLetters?.name ?? null);
+      return looksAt(client.endpoint, queues, deadLetters?.name ?? null, max);
     };
     const connection = { ...client, queueUrl };
     return { queue, deadLetters, lateQueue, looks, objects, connection, close };
@@ -121,14 +121,14 @@ async function openedLate(
 
 async function loadSdk() {
   try {
-    const [{ SQSClient }, { S3Client }, ...adapters] = await Promise.all([
-      import("@aws-sdk/client-sqs"),
+    const [{ S3Client }, ...adapters] = await Promise.all([
       import("@aws-sdk/client-s3"),
+      import("../../aws/sqs/consumer-client.ts"),
       import("../../aws/sqs/open-sqs-queue.ts"),
       import("../../aws/sqs/sqs-queue.ts"),
       import("../../aws/s3/s3-object-source.ts"),
     ]);
-    return { SQSClient, S3Client, ...adapters[0], ...adapters[1], ...adapters[2] };
+    return { S3Client, ...adapters[0], ...adapters[1], ...adapters[2], ...adapters[3] };
   } catch (error) {
     if ((error as { code?: string }).code !== "ERR_MODULE_NOT_FOUND") throw error;
     const message = `SQS and S3 need the AWS SDK: npm install ${PACKAGES}`;

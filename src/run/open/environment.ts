@@ -2,7 +2,7 @@
 // nowhere else.
 
 import type { QueueLook } from "../../ingest/late/complete-up-to.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { QueueSender } from "../../ports/queue.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 

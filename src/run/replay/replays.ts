@@ -3,7 +3,7 @@
 import type { Pause } from "../../ingest/running/pause.ts";
 import type { NondeterministicUse } from "../../platform/handler-uses.ts";
 import type { ListedRecord } from "../../ports/ledger.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { Promotion, TableContent, TableDifference } from "../../ports/shadow.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { CheckedVersions } from "../../replay/check-versions.ts";

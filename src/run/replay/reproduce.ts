@@ -17,7 +17,7 @@ import type { Lane } from "../../core/lane.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { frozenOf, recordedValues } from "../../ingest/spec/frozen-values.ts";
-import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
+import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import {
   digestOfManifest,

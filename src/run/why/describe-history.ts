@@ -63,13 +63,19 @@ function contentOf({ hash, noHash }: EventHistory["content"]): string[] {
   return [row("content", hash ?? `no hash: ${noHash}`)];
 }
 
+const LOCATIONS = {
+  shadow: "not live: the replay was not promoted",
+  promoted: "live, by the promotion of the replay",
+} as const;
+
 /** The run of the latest attempt: what code did it, with which configuration. */
-function runOf({ input, run }: EventHistory): string[] {
+function runOf({ input, run, location }: EventHistory): string[] {
   if (run === null) return [row("run", `${input.runId}, not recorded`)];
   const { id, kind, startedAt, endedAt, seenAt, codeDigest, configDigest } = run;
   const end = endedAt === null ? `no end, last seen ${time(seenAt)}` : `ended ${time(endedAt)}`;
   return [
     row("run", `${id}, ${kind}, started ${time(startedAt)}, ${end}`),
+    ...(location === null || location === "live" ? [] : [row("rows", LOCATIONS[location])]),
     row("code", codeDigest),
     row("config", configDigest),
   ];

@@ -22,12 +22,13 @@ import { type EditedCopies, editedIn } from "../../ingest/dead-letters/edited-no
 import { findHeld, isHeldFailure } from "../../ingest/late/held-note.ts";
 import { quarantineIn } from "../../ingest/quarantine/quarantine-access.ts";
 import { findTried, objectDigest } from "../../ingest/running/tried-note.ts";
-import { inputHashIn } from "../../ingest/stages/effects-summary.ts";
+import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import { namesOf } from "../../ledger/search-records.ts";
 import type { Ledger, Note, RecordView, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordInput, RecordKey } from "../../ports/record.ts";
+import { outputOfRun, type RowsLocation } from "../lineage/recorded-run.ts";
 import { type LastDuplicate, lastDuplicate } from "./last-duplicate.ts";
 
 export interface EventHistory {
@@ -40,6 +41,8 @@ export interface EventHistory {
   readonly input: RecordInput;
   /** The run of the latest attempt; null if it was not recorded (Y5). */
   readonly run: RunRow | null;
+  /** Where the rows of that run are; null if it was not recorded. */
+  readonly location: RowsLocation | null;
   /** Content hash of the committed effects. */
   readonly digest: string | null;
   /** Of the bytes of the input, or why it has no hash. */
@@ -228,6 +231,7 @@ export async function historyOf(
     object: input.object ?? dossier?.object ?? null,
     input,
     run: run ?? null,
+    location: run === undefined ? null : await outputOfRun(ledger, scope, run),
     digest: record.kind === "committed" ? record.digest : null,
     lane: input.lane.lane,
     watermark: input.lane.watermark,

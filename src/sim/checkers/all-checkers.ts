@@ -2,20 +2,22 @@
 
 import { TABLE_CHECKERS } from "../tables/table-checkers.ts";
 import { ackAfterCommit } from "./ack-after-commit.ts";
-import { archivedBeforeCommit } from "./archived-before-commit.ts";
+import { archivedBeforeCommit } from "./archive/archived-before-commit.ts";
+import { replaySameMessages } from "./archive/replay-same-messages.ts";
 import { attemptsCounted } from "./attempts-counted.ts";
-import { auditNoFalseAlarm } from "./audit-no-false-alarm.ts";
-import { auditSeesLoss } from "./audit-sees-loss.ts";
+import { auditNoFalseAlarm } from "./audit/audit-no-false-alarm.ts";
+import { auditSeesLoss } from "./audit/audit-sees-loss.ts";
 import { batchComplete } from "./batch-complete.ts";
 import type { Checker } from "./checker.ts";
-import { completeUpTo } from "./complete-up-to.ts";
 import { dedupWindow } from "./dedup-window.ts";
 import { dossierForEveryDeadLetter } from "./dossier-for-every-dead-letter.ts";
 import { effectsOnce } from "./effects-once.ts";
+import { completeUpTo } from "./event-time/complete-up-to.ts";
+import { heldNotLost } from "./event-time/held-not-lost.ts";
+import { laneDecidedOnce } from "./event-time/lane-decided-once.ts";
+import { watermarkMonotone } from "./event-time/watermark-monotone.ts";
 import { fifoOrder } from "./fifo-order.ts";
-import { heldNotLost } from "./held-not-lost.ts";
 import { inputNamesEvent } from "./input-names-event.ts";
-import { laneDecidedOnce } from "./lane-decided-once.ts";
 import { lastWriterWins } from "./last-writer-wins.ts";
 import { listedOrLive } from "./listed-or-live.ts";
 import { liveness } from "./liveness.ts";
@@ -26,9 +28,7 @@ import { noRunAfterCommit } from "./no-run-after-commit.ts";
 import { outageNotCounted } from "./outage-not-counted.ts";
 import { pauseHonoured } from "./pause-honoured.ts";
 import { refusedStaysOut } from "./refused-stays-out.ts";
-import { replaySameMessages } from "./replay-same-messages.ts";
 import { sameTimeAndRandom } from "./same-time-and-random.ts";
-import { watermarkMonotone } from "./watermark-monotone.ts";
 import { writeAhead } from "./write-ahead.ts";
 
 export const CHECKERS: readonly Checker[] = [

@@ -12,7 +12,7 @@ import { epochMs } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { IdempotentSink } from "../../ports/sink.ts";
 import { checkVersions } from "../../replay/check-versions.ts";
 import { planReplay } from "../../replay/plan-replay.ts";

@@ -4,7 +4,7 @@
 
 import { decodeArchived } from "../../core/events/archived-message.ts";
 import type { MessageArchive } from "../../ports/message-archive.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import {
   createMemoryObjectWriter,
   type MemoryObjectWriter,

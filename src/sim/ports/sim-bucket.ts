@@ -5,8 +5,8 @@
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import { eventKey } from "../../core/events/object-identity.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
-import type { ListedObject, ObjectLister } from "../../ports/object-lister.ts";
-import type { ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ListedObject, ObjectLister } from "../../ports/objects/object-lister.ts";
+import type { ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { ByteSource } from "../../ports/rows.ts";
 import type { SimProcess } from "../hosts/process.ts";
 import type { Service } from "./network.ts";

@@ -16,7 +16,7 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { ObjectSource } from "../../ports/object-source.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { Shadow } from "../../ports/shadow.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { checkVersions } from "../../replay/check-versions.ts";
@@ -29,7 +29,7 @@ import {
   registerReplay,
 } from "../../replay/replay-registry.ts";
 import { runReplay } from "../../replay/run-replay.ts";
-import { createTableShadow } from "../../sinks/table/shadow-tables.ts";
+import { createTableShadow } from "../../sinks/table/shadow/shadow-tables.ts";
 import { createNamedDice, hashText, type NamedDice } from "../faults/named-random.ts";
 import { runProcess, SimProcess } from "../hosts/process.ts";
 import { createSimObjects } from "../ports/sim-bucket.ts";

@@ -24,7 +24,7 @@ import { unreachable } from "../../core/assert.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { utf8ByteLength } from "../../core/encoding/text.ts";
 import { TidegateError } from "../../core/errors.ts";
-import type { ExistingObject, ObjectWriter } from "../../ports/object-writer.ts";
+import type { ExistingObject, ObjectWriter } from "../../ports/objects/object-writer.ts";
 import type { SinkFunction } from "../../ports/sink.ts";
 
 /** An object that a handler emits. */

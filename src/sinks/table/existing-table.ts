@@ -6,7 +6,7 @@
 import type { ExistingTableSpec, TypeFacts } from "../../core/table-spec.ts";
 import { parseColumnType } from "../../core/table-spec.ts";
 import { columnOf, type TableColumn } from "./column.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "./databases/dialect.ts";
 import type { ExistingColumn, Relation } from "./relation.ts";
 import type { ValueType } from "./row-values.ts";
 import { shapeOf, type TableShape } from "./shape.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { postgresFault } from "./postgres-database.ts";
-import { sqliteFault } from "./sqlite-database.ts";
+import { postgresFault } from "./databases/postgres-database.ts";
+import { sqliteFault } from "./databases/sqlite-database.ts";
 
 const sqlite = (errcode: number) => sqliteFault(Object.assign(new Error("e"), { errcode }), "x.db");
 const postgres = (code: string) => postgresFault(Object.assign(new Error("e"), { code }));

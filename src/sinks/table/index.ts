@@ -1,6 +1,6 @@
 // What the table sink exports: names only.
 
-export { type DatabaseAddress, databaseAddress } from "./database.ts";
+export { type DatabaseAddress, databaseAddress } from "./databases/database.ts";
 export { createTableEffects } from "./list-effects.ts";
-export { type LedgerDatabase, openTableShadow } from "./open-shadow.ts";
+export { type LedgerDatabase, openTableShadow } from "./shadow/open-shadow.ts";
 export { createIdempotentTableSink, createTableSink, sweepDatabaseStages } from "./table-sink.ts";

@@ -12,7 +12,7 @@
 import { TidegateError } from "../../core/errors.ts";
 import type { CreatedTableSpec, TablesSpec } from "../../core/table-spec.ts";
 import type { TableColumn } from "./column.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "./databases/dialect.ts";
 import { existingShape } from "./existing-table.ts";
 import {
   openIndex,

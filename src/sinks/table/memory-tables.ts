@@ -17,11 +17,11 @@ import {
   tableProblems,
 } from "../../core/table-spec.ts";
 import type { SinkStore, TableRow, TransactionalSink } from "../../ports/sink.ts";
-import type { SinkDatabase } from "./database.ts";
-import { SQLITE } from "./dialect.ts";
+import type { SinkDatabase } from "./databases/database.ts";
+import { SQLITE } from "./databases/dialect.ts";
+import { makeSqliteTables, sqliteFault, sqliteRunner } from "./databases/sqlite-database.ts";
 import { quotedName } from "./names.ts";
 import { createPlans, type TablePlans } from "./plan.ts";
-import { makeSqliteTables, sqliteFault, sqliteRunner } from "./sqlite-database.ts";
 import { createTableStage } from "./stage.ts";
 import { sweepTableStages } from "./stage-removal.ts";
 

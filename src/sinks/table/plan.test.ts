@@ -4,7 +4,7 @@ import type { CreatedTableSpec, TableSinkSpec } from "../../core/table-spec.ts";
 import { epochMs } from "../../core/units.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Effect, EffectOrigin } from "../../ports/sink.ts";
-import { type Dialect, POSTGRES, SQLITE } from "./dialect.ts";
+import { type Dialect, POSTGRES, SQLITE } from "./databases/dialect.ts";
 import { createPlans } from "./plan.ts";
 import { createdShape } from "./shape.ts";
 

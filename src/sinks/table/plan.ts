@@ -9,7 +9,7 @@ import { SINK_FENCE, type SinkWrite } from "../../core/sink-write.ts";
 import { sqlWrite } from "../../core/sql-statement.ts";
 import type { TableSinkSpec } from "../../core/table-spec.ts";
 import type { Effect, EffectOrigin } from "../../ports/sink.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "./databases/dialect.ts";
 import { rankTie } from "./rank-tie.ts";
 import { gatherRows, type PlannedRow, sortedRows } from "./rows.ts";
 import type { TableShape } from "./shape.ts";

@@ -3,7 +3,7 @@
 
 import type { CreatedTableSpec } from "../../core/table-spec.ts";
 import { columnOf, type TableColumn } from "./column.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "./databases/dialect.ts";
 import { quotedName } from "./names.ts";
 import { typeFacts } from "./row-values.ts";
 

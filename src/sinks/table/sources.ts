@@ -1,7 +1,7 @@
 // Sources: how the rows of a record reach a statement.
 
 import type { SinkValue } from "../../core/sink-write.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "./databases/dialect.ts";
 import type { PlannedRow } from "./rows.ts";
 import type { TableShape } from "./shape.ts";
 import type { RowSource } from "./statements.ts";

@@ -4,7 +4,7 @@
 import type { SinkWrite } from "../../core/sink-write.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { SinkStore, StageRequest } from "../../ports/sink.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "./databases/dialect.ts";
 import { stagesTable } from "./layout.ts";
 import { STAGES_TABLE } from "./names.ts";
 

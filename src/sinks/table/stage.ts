@@ -28,8 +28,8 @@ import type {
   StagedRows,
   StageRequest,
 } from "../../ports/sink.ts";
-import { copyTextOf } from "./copy-text.ts";
-import type { Dialect } from "./dialect.ts";
+import { copyTextOf } from "./databases/copy-text.ts";
+import type { Dialect } from "./databases/dialect.ts";
 import { createStages, stagesTable } from "./layout.ts";
 import { quotedName } from "./names.ts";
 import { compileStatements, type TablePlans } from "./plan.ts";

@@ -17,7 +17,7 @@
 //       follow the clocks of consumers, and order the attempts at one record only.
 
 import type { TableColumn } from "./column.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "./databases/dialect.ts";
 import {
   literal,
   openIndex,

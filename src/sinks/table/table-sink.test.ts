@@ -4,11 +4,11 @@ import { runSinkWrites } from "../../core/sink-write.ts";
 import type { TableSinkSpec } from "../../core/table-spec.ts";
 import { epochMs } from "../../core/units.ts";
 import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
-import { databaseAddress } from "./database.ts";
-import { SQLITE } from "./dialect.ts";
+import { databaseAddress } from "./databases/database.ts";
+import { SQLITE } from "./databases/dialect.ts";
+import { sqliteRunner } from "./databases/sqlite-database.ts";
 import { layoutOf } from "./layout.ts";
 import { createPlans } from "./plan.ts";
-import { sqliteRunner } from "./sqlite-database.ts";
 import { createIdempotentTableSink, createTableSink } from "./table-sink.ts";
 
 const HOSTILE = `x"; DROP TABLE victim; --`;

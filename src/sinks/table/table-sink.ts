@@ -10,8 +10,8 @@ import { TidegateError } from "../../core/errors.ts";
 import { type TableSinkSpec, tableProblems } from "../../core/table-spec.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { IdempotentSink, SinkStore, TransactionalSink } from "../../ports/sink.ts";
-import { type DatabaseAddress, databaseAddress, type SinkDatabase } from "./database.ts";
-import { type Dialect, POSTGRES, SQLITE } from "./dialect.ts";
+import { type DatabaseAddress, databaseAddress, type SinkDatabase } from "./databases/database.ts";
+import { type Dialect, POSTGRES, SQLITE } from "./databases/dialect.ts";
 import { createPlans, type TablePlans } from "./plan.ts";
 import { createTableStage } from "./stage.ts";
 import { sweepTableStages } from "./stage-removal.ts";
@@ -139,7 +139,7 @@ function checkSpec(spec: TableSinkSpec): void {
 /** Loads only the driver that is needed. */
 export async function openSinkDatabase(address: DatabaseAddress): Promise<SinkDatabase> {
   if (address.dialect === "sqlite") {
-    return (await import("./sqlite-database.ts")).openSqliteDatabase(address.path);
+    return (await import("./databases/sqlite-database.ts")).openSqliteDatabase(address.path);
   }
-  return (await import("./postgres-database.ts")).openPostgresDatabase(address.url);
+  return (await import("./databases/postgres-database.ts")).openPostgresDatabase(address.url);
 }

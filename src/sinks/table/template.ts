@@ -1,7 +1,7 @@
 // Template: SQL with named parameters. A template is compiled once and bound for every record.
 
 import type { SINK_FENCE, SinkValue, SinkWrite } from "../../core/sink-write.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "./databases/dialect.ts";
 
 /** No name of a table or column contains it (B1 and B3 of core/table-spec.ts). */
 const MARK = "\x01";

@@ -9,9 +9,9 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
 import { epochMs } from "../../core/units.ts";
 import { fromAppliedText, toAppliedText } from "../../ledger/object-order.ts";
-import { fromColumns, toColumns } from "../../ledger/record-columns.ts";
 import { fromInputColumns, toInputColumns } from "../../ledger/record-input.ts";
 import { ABSENT, asRecordKey } from "../../ledger/record-state.ts";
+import { fromColumns, toColumns } from "../../ledger/sql/record-columns.ts";
 import type {
   LedgerScope,
   ObjectState,

@@ -99,10 +99,11 @@ test("a sweep spares unreferenced new blobs and foreign files (F4)", async () =>
 
 test("unpublished files are deleted at the next start (F3)", async () => {
   const first = await open();
-  await first.stage(chunksOf("half"));
+  const half = await first.stage(chunksOf("half"));
   expect(files()).toHaveLength(1);
   const second = await open();
   expect(files()).toEqual([]);
+  await half.discard();
   await second.close();
   await first.close();
 });

@@ -18,7 +18,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, unlink } from "node:
 import { join } from "node:path";
 import { diskFullError, reasonOf, TidegateError } from "../../core/errors.ts";
 import type { Piece } from "../../core/object-change.ts";
-import { isFull } from "../../ledger/sqlite-code.ts";
+import { isFull } from "../../ledger/sql/sqlite-code.ts";
 import type { BlobStore, ByteRange, StagedBlob } from "../../ports/blob-store.ts";
 import type { StoreSpace } from "../../ports/broker-store.ts";
 import { SharedSync } from "./shared-sync.ts";

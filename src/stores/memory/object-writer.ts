@@ -1,7 +1,11 @@
 // Memory object writer: a bucket in memory with the conditions of S3, for tests and simulations.
 
 import { md5Hex } from "../../core/encoding/hash.ts";
-import type { ExistingObject, ObjectWrite, ObjectWriter } from "../../ports/object-writer.ts";
+import type {
+  ExistingObject,
+  ObjectWrite,
+  ObjectWriter,
+} from "../../ports/objects/object-writer.ts";
 
 export interface MemoryObjectWriter extends ObjectWriter {
   /** The object of a key; undefined if there is none. */

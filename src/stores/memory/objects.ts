@@ -1,6 +1,6 @@
 // Memory objects: buckets that live as long as their process, for tests.
 
-import type { Objects } from "../../ports/objects.ts";
+import type { Objects } from "../../ports/objects/objects.ts";
 
 /** Buckets that are lost with the process, for tests. Every bucket name exists. */
 export function createMemoryObjects(): Objects {

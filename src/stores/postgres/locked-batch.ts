@@ -4,12 +4,12 @@
 import type { PoolClient } from "pg";
 import { present } from "../../core/assert.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
-import { runPostgresWrites } from "../../ledger/postgres-writes.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
 import { stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
-import type { SqlLimits } from "../../ledger/sql-limits.ts";
+import { runPostgresWrites } from "../../ledger/sql/postgres-writes.ts";
+import type { SqlLimits } from "../../ledger/sql/sql-limits.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { Fence, ObjectState, RecordKey } from "../../ports/record.ts";

@@ -5,7 +5,7 @@
 //       Registering and republishing also lease rows, without that lock. If rows were taken past a
 //       row that was leased in between, the transaction rolls back and takes again.
 //   P3. A call that meets a lock is repeated until it outlasts a frozen holder (W4 of
-//       ledger/sql-limits.ts), and only then fails.
+//       ledger/sql/sql-limits.ts), and only then fails.
 
 import type { Pool, PoolClient } from "pg";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
@@ -19,7 +19,7 @@ import {
 import { fromOutboxColumns } from "../../ledger/outbox/outbox-columns.ts";
 import { stepRegister } from "../../ledger/outbox/outbox-transitions.ts";
 import { LEASE_MS_MAX, RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
-import { retryBusy } from "../../ledger/sql-limits.ts";
+import { retryBusy } from "../../ledger/sql/sql-limits.ts";
 import { openedOrClosed } from "../../ledger/store-guard.ts";
 import { type LedgerTime, onCallersClock, type StoreTimeOptions } from "../../ledger/store-time.ts";
 import type { Clock } from "../../ports/clock.ts";

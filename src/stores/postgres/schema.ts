@@ -5,7 +5,7 @@
 
 import type { Pool, PoolClient } from "pg";
 import { otherVersion } from "../../ledger/schema-version.ts";
-import { patientLimits } from "../../ledger/sql-limits.ts";
+import { patientLimits } from "../../ledger/sql/sql-limits.ts";
 import { POSTGRES_BATCH_TABLES } from "./batch-tables.ts";
 import { POSTGRES_CLOCK_TABLE } from "./clock-table.ts";
 import { POSTGRES_LEDGER_TABLES } from "./ledger-tables.ts";

@@ -9,7 +9,7 @@
 //   K4. While the disk is full, the log is folded and cut early, so that its space is free again.
 
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { isFull } from "../../ledger/sqlite-code.ts";
+import { isFull } from "../../ledger/sql/sqlite-code.ts";
 
 /** Commits between two looks at the length of the log. */
 const COMMITS_PER_LOOK = 16;

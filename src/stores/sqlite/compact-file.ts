@@ -10,7 +10,7 @@ import { statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
-import { isCorrupt, isFull } from "../../ledger/sqlite-code.ts";
+import { isCorrupt, isFull } from "../../ledger/sql/sqlite-code.ts";
 import { foldLog, isInUse, renewLog } from "./renew-log.ts";
 
 export interface CompactReport {

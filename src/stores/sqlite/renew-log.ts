@@ -23,7 +23,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { isBusy } from "../../ledger/sqlite-code.ts";
+import { isBusy } from "../../ledger/sql/sqlite-code.ts";
 
 const COPY_BYTES = 1_024 * 1_024;
 

@@ -11,7 +11,7 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { OwnDecoding } from "../../ingest/spec/own-source.ts";
 import { decodeOwn } from "../../ingest/stages/decode-own.ts";
 import { recordKey } from "../../ledger/record-key.ts";
-import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/object-source.ts";
+import type { ObjectPin, ObjectSource, OpenedObject } from "../../ports/objects/object-source.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 
 /** An object of the pipeline's bucket. */

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { HttpListenerOptions } from "../../../src/platform/http/http-listener.ts";
 import { ReplyBuffer } from "../../../src/platform/http/reply-buffer.ts";
-import type { HttpHandler } from "../../../src/ports/http.ts";
+import type { HttpHandler } from "../../../src/ports/http/http.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createListening, HOST } from "../../support/listening.ts";
 

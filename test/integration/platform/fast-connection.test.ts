@@ -4,7 +4,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { HttpHandler, HttpRequest } from "../../../src/ports/http.ts";
+import type { HttpHandler, HttpRequest } from "../../../src/ports/http/http.ts";
 import { createListening, HOST } from "../../support/listening.ts";
 
 const BODY_BYTES_MAX = 200_000;

@@ -5,7 +5,7 @@ import {
   createHttpListener,
   type HttpListenerOptions,
 } from "../../../src/platform/http/http-listener.ts";
-import type { HttpHandler, HttpRequest } from "../../../src/ports/http.ts";
+import type { HttpHandler, HttpRequest } from "../../../src/ports/http/http.ts";
 import { createListening, HOST } from "../../support/listening.ts";
 
 const BODY_BYTES_MAX = 1_000;

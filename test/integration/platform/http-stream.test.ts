@@ -1,7 +1,7 @@
 // Streams through the listener: bodies as they arrive, replies as the client reads them.
 
 import { expect, test } from "vitest";
-import type { HttpReply } from "../../../src/ports/http.ts";
+import type { HttpReply } from "../../../src/ports/http/http.ts";
 import { eventually } from "../../support/eventually.ts";
 import { createListening } from "../../support/listening.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { epochMs } from "../../../src/core/units.ts";
 import { SILENT } from "../../../src/ingest/telemetry/silent-telemetry.ts";
-import type { ObjectSource } from "../../../src/ports/object-source.ts";
+import type { ObjectSource } from "../../../src/ports/objects/object-source.ts";
 import { openAwsObjects } from "../../../src/run/open/aws-environment.ts";
 import { ARCHIVE, messagesPipeline, startMessageWorld } from "../../support/message-world.ts";
 import { ordersPipeline, startReplayWorld } from "../../support/replay-world.ts";

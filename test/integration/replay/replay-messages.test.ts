@@ -3,6 +3,9 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
+import { systemPorts } from "../../../src/platform/index.ts";
+import { findRowOrigin } from "../../../src/run/lineage/row-lineage.ts";
+import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import {
   ARCHIVE,
   MESSAGE_WAIT,
@@ -57,6 +60,14 @@ test("a row that a newer message wrote keeps its live values", async () => {
   expect(difference).toMatchObject({ added: 0, removed: 0, changed: 1 });
   await replays.promote(entry.run);
   expect(world.amounts()).toEqual(["a=14", "b=3"]);
+  const ledger = await openLedger(world.ledger, systemPorts, { readOnly: true });
+  const scopes = await ledger.stats();
+  const writers = await Promise.all(
+    ["a", "b"].map((id) => findRowOrigin(ledger, scopes, "orders", [id])),
+  );
+  await ledger.close();
+  const generations = writers.map((row) => row.kind === "found" && row.origin?.scope.generation);
+  expect(generations).toEqual([0, entry.generation]);
 });
 
 test("a message that corrects a dead letter of its key is promoted like any other", async () => {

@@ -5,7 +5,9 @@ import { endPause, setPause } from "../../../src/ingest/running/pause.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
 import { outputLocations } from "../../../src/run/lineage/output-locations.ts";
 import { factsOfObject, factsOfOutput } from "../../../src/run/lineage/recorded-run.ts";
+import { findRowOrigin } from "../../../src/run/lineage/row-lineage.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
+import { findHistories } from "../../../src/run/why/event-history.ts";
 import { ordersPipeline, startReplayWorld } from "../../support/replay-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -92,17 +94,26 @@ test("lineage names a replay as a writer of a table only once it is promoted", a
     expect(same.flat().map(({ run }) => run.id)).toEqual(table.flat().map(({ run }) => run.id));
     return table.flat().map(({ run }) => run.generation);
   };
+  /** The generation that wrote the visible row. */
+  const rowWriter = async () => {
+    const row = await findRowOrigin(ledger, await ledger.stats(), "orders", ["a1"]);
+    return row.kind === "found" ? row.origin?.scope.generation : row.kind;
+  };
 
   const first = await replays.start(world.request());
   expect([first.state, first.entry.generation]).toEqual(["ready", 1]);
   expect(await writers()).toEqual([0]);
   await replays.drop(first.entry.run);
   expect(await writers()).toEqual([0]);
+  expect(await rowWriter()).toBe(0);
 
   const { entry } = await replays.start(world.request());
   await replays.promote(entry.run);
   const all = [0, entry.generation];
   expect(await writers()).toEqual(all);
+  expect(await rowWriter()).toBe(entry.generation);
+  const histories = await findHistories(ledger, { what: "s3://orders/in/a.csv" });
+  expect(histories.map(({ location }) => location)).toEqual(["live", "shadow", "promoted"]);
   // A process that dies after the promotion leaves no note; the shadow has the state.
   await ledger.removeNotes({ pipeline: "orders", generation: entry.generation }, "replay", [
     "promoted",
@@ -113,5 +124,8 @@ test("lineage names a replay as a writer of a table only once it is promoted", a
 
   const live = await replays.start(world.request({ into: "live" }));
   expect(await writers()).toEqual([...all, live.entry.generation]);
+  expect(await rowWriter()).toBe(live.entry.generation);
+  await world.put("in/a.csv", { a1: 7 });
+  expect(await rowWriter()).toBe(0);
   await ledger.close();
 });

@@ -17,7 +17,7 @@ import type { Change, MessageContent } from "../../../src/core/broker-change.ts"
 import { createSeededRandom } from "../../../src/core/seeded-random.ts";
 import { durationMs } from "../../../src/core/units.ts";
 import type { BrokerStore } from "../../../src/ports/broker-store.ts";
-import type { ReplySpace } from "../../../src/ports/reply-space.ts";
+import type { ReplySpace } from "../../../src/ports/http/reply-space.ts";
 import type { Turn } from "../../../src/ports/turn.ts";
 import { createMemoryBrokerStore } from "../../../src/stores/memory/broker-store.ts";
 import { ManualClock } from "../manual-clock.ts";

@@ -1,6 +1,6 @@
 // Admin replies: JSON for people and scripts, not in the format of the AWS SDKs.
 
-import type { HttpReply } from "../../../ports/http.ts";
+import type { HttpReply } from "../../../ports/http/http.ts";
 import type { Fault } from "../../model/fault.ts";
 import { SQS_ERRORS } from "../sqs/sqs-errors.ts";
 

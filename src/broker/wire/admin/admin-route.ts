@@ -1,7 +1,7 @@
 // Admin routes: the type of one route, and of the call that its methods receive.
 
 import type { DurationMs, EpochMs } from "../../../core/units.ts";
-import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { QueueCounts } from "../../model/operations.ts";
 import type { TopicCounts } from "../../model/sns/topic-operations-contract.ts";
 import type { ServerContext } from "../protocol/call.ts";

@@ -5,7 +5,7 @@
 //       refused.
 
 import { isForeignPage } from "../../../core/foreign-page.ts";
-import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";
 import { adminError, adminFault } from "./admin-reply.ts";

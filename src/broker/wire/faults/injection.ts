@@ -2,7 +2,7 @@
 //   I1. A request that names no queue and no topic (ListQueues) is never affected.
 
 import type { Result } from "../../../core/result.ts";
-import type { HttpReply } from "../../../ports/http.ts";
+import type { HttpReply } from "../../../ports/http/http.ts";
 import { dropResponse, injectedRefusal, runUnderFaults } from "../../engine/request-faults.ts";
 import type { Fault } from "../../model/fault.ts";
 import type { Action, ActionAnswer, RequestCall } from "../protocol/call.ts";

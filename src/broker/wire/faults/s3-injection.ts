@@ -2,7 +2,7 @@
 //   I1. A request that names no bucket (ListBuckets) is never affected.
 //   I2. A request is refused before a byte of its body is read.
 
-import type { HttpReply } from "../../../ports/http.ts";
+import type { HttpReply } from "../../../ports/http/http.ts";
 import { injectedS3Refusal, runUnderFaults } from "../../engine/request-faults.ts";
 import type { S3Action, S3Call } from "../s3/s3-call.ts";
 import { denied } from "../s3/s3-errors.ts";

@@ -1,7 +1,7 @@
 // Call: the request as an action sees it, and the type of an action.
 
 import type { Refusal, Result } from "../../../core/result.ts";
-import type { HttpRequest } from "../../../ports/http.ts";
+import type { HttpRequest } from "../../../ports/http/http.ts";
 import type { Broker } from "../../engine/broker.ts";
 import type { Fault } from "../../model/fault.ts";
 import type { StructureShape } from "./shape.ts";

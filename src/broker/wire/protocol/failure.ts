@@ -1,6 +1,6 @@
 // Failures: how the wire answers when the broker throws.
 
-import type { HttpRequest } from "../../../ports/http.ts";
+import type { HttpRequest } from "../../../ports/http/http.ts";
 import type { Fault } from "../../model/fault.ts";
 import { failureFault } from "../sqs/sqs-errors.ts";
 import type { ServerContext } from "./call.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { HttpRequest } from "../../../ports/http.ts";
+import type { HttpRequest } from "../../../ports/http/http.ts";
 import { guardHosts, type HostGuardOptions } from "./host-guard.ts";
 
 const LOOPBACK: HostGuardOptions = { loopback: true, allowedHosts: ["tidegate"] };

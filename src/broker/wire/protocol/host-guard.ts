@@ -9,7 +9,7 @@
 //       effects.
 //   G3. Requests without a Host header come from no browser and pass.
 
-import type { HttpHandler, HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { HttpHandler, HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 
 export interface HostGuardOptions {
   /** Whether the server is bound to a loopback address (G1). */

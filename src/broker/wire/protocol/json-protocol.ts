@@ -5,7 +5,7 @@
 //   J3. This is the hot path: one lookup, one parse, one check, one write.
 
 import { type Result, succeed } from "../../../core/result.ts";
-import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";

@@ -8,7 +8,7 @@
 
 import { unreachable } from "../../../core/assert.ts";
 import { type Result, succeed } from "../../../core/result.ts";
-import type { HttpRequest } from "../../../ports/http.ts";
+import type { HttpRequest } from "../../../ports/http/http.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
 import type { RefusedAction } from "./call.ts";
 import { invalidParameterValue } from "./parameters.ts";

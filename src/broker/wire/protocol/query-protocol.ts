@@ -7,7 +7,7 @@
 //       send their header without a preflight, which the server never grants.)
 
 import { isForeignPage } from "../../../core/foreign-page.ts";
-import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
 import type { Fault } from "../../model/fault.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";

@@ -4,7 +4,7 @@
 //       decides, then the action. Both services have AddPermission; there SQS wins, because people
 //       call it by hand more often.
 
-import type { HttpRequest } from "../../../ports/http.ts";
+import type { HttpRequest } from "../../../ports/http/http.ts";
 import type { Fault, FaultName } from "../../model/fault.ts";
 import { SNS_ACTIONS } from "../sns/sns-actions.ts";
 import { SNS_ERRORS } from "../sns/sns-errors.ts";

@@ -1,6 +1,6 @@
 // ACL: the only access control list, which grants the owner full control.
 
-import type { HttpReply } from "../../../ports/http.ts";
+import type { HttpReply } from "../../../ports/http/http.ts";
 import { canonicalId, ownerElement } from "./owner.ts";
 import type { S3Call } from "./s3-call.ts";
 import { element, textElement, xmlReply } from "./xml-output.ts";

@@ -6,7 +6,7 @@
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { S3_KEY_BYTES_MAX } from "../../../core/limits.ts";
 import { type Result, succeed } from "../../../core/result.ts";
-import type { HttpRequest } from "../../../ports/http.ts";
+import type { HttpRequest } from "../../../ports/http/http.ts";
 import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import { refusal } from "./s3-errors.ts";
 

@@ -2,7 +2,7 @@
 
 import type { EpochMs } from "../../../core/units.ts";
 import type { BlobStore } from "../../../ports/blob-store.ts";
-import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { OperationResult } from "../../model/operations.ts";
 import type { Origin, S3Input, S3OperationName } from "../../model/s3/s3-operations.ts";
 import type { ServerContext } from "../protocol/call.ts";

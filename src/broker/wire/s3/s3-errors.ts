@@ -3,7 +3,7 @@
 //   R2. The response to a HEAD has no body, and neither has "not modified".
 
 import { refuseWith } from "../../../core/result.ts";
-import type { HttpReply } from "../../../ports/http.ts";
+import type { HttpReply } from "../../../ports/http/http.ts";
 import type { S3Code, S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import type { S3Call } from "./s3-call.ts";
 import { textElement, xmlDocument } from "./xml-output.ts";

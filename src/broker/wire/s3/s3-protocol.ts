@@ -5,7 +5,7 @@
 
 import { sha256Bytes, sha256Hex } from "../../../core/encoding/hash.ts";
 import { isForeignPage } from "../../../core/foreign-page.ts";
-import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { Origin } from "../../model/s3/s3-operations.ts";
 import { runS3Action } from "../faults/s3-injection.ts";
 import type { ServerContext } from "../protocol/call.ts";

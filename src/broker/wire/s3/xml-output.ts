@@ -4,7 +4,7 @@
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import { type EpochMs, epochMs } from "../../../core/units.ts";
-import type { HttpReply } from "../../../ports/http.ts";
+import type { HttpReply } from "../../../ports/http/http.ts";
 
 const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it escapes control characters.

@@ -1,7 +1,7 @@
 // Certificates: the document at SigningCertURL, with which receivers verify the signatures of
 // notifications. It is public, as on AWS.
 
-import type { HttpReply, HttpRequest } from "../../../ports/http.ts";
+import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
 
 const PATH = /^\/SimpleNotificationService-([0-9a-f]{1,64})\.pem$/;

@@ -3,7 +3,7 @@
 //   R1. An ARN of another region is an invalid parameter; one of another account is a topic that
 //       does not exist, because there is only one account.
 
-import type { HttpRequest } from "../../../ports/http.ts";
+import type { HttpRequest } from "../../../ports/http/http.ts";
 import { refuse } from "../../model/fault.ts";
 import type { RefusedAction, RequestCall } from "../protocol/call.ts";
 

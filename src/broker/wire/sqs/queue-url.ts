@@ -5,7 +5,7 @@
 //       name is accepted as a URL, as on AWS.
 //   Q3. A queue of another account does not exist.
 
-import type { HttpRequest } from "../../../ports/http.ts";
+import type { HttpRequest } from "../../../ports/http/http.ts";
 import { refuse } from "../../model/fault.ts";
 import type { RefusedAction, RequestCall } from "../protocol/call.ts";
 import { NO_SUCH_QUEUE } from "./sqs-errors.ts";

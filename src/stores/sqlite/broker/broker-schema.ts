@@ -8,7 +8,7 @@
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { cannotOpen } from "../../../ledger/sqlite-code.ts";
+import { cannotOpen } from "../../../ledger/sql/sqlite-code.ts";
 import { syncPath } from "../renew-log.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";

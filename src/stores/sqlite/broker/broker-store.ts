@@ -25,7 +25,7 @@ import { assert, present } from "../../../core/assert.ts";
 import type { Change, MessageContent } from "../../../core/broker-change.ts";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
 import type { ObjectReads } from "../../../core/object-change.ts";
-import { isBusy, isDamage, isFull } from "../../../ledger/sqlite-code.ts";
+import { isBusy, isDamage, isFull } from "../../../ledger/sql/sqlite-code.ts";
 import type { BrokerStore, StoreSnapshot, StoreSpace } from "../../../ports/broker-store.ts";
 import { isInUse, renewLog, syncPath } from "../renew-log.ts";
 import {

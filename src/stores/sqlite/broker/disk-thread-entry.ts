@@ -15,7 +15,7 @@ import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import { present } from "../../../core/assert.ts";
-import { isFull } from "../../../ledger/sqlite-code.ts";
+import { isFull } from "../../../ledger/sql/sqlite-code.ts";
 import { Checkpoints, openGuard } from "../checkpoints.ts";
 import { CHECKPOINT_PAGES, openWriter } from "./broker-schema.ts";
 import { prepareWrites } from "./broker-statements.ts";

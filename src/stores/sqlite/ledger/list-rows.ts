@@ -5,11 +5,11 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { FlatRecord } from "../../../ledger/flat-records.ts";
 import type { ObjectRange, RecordRange } from "../../../ledger/list-records.ts";
-import type { RecordColumns } from "../../../ledger/record-columns.ts";
-import { fromColumns } from "../../../ledger/record-columns.ts";
 import type { InputColumns } from "../../../ledger/record-input.ts";
 import { fromInputColumns } from "../../../ledger/record-input.ts";
 import { asRecordKey } from "../../../ledger/record-state.ts";
+import type { RecordColumns } from "../../../ledger/sql/record-columns.ts";
+import { fromColumns } from "../../../ledger/sql/record-columns.ts";
 import type { ListedRecord } from "../../../ports/ledger.ts";
 import { rankOf } from "./key-hash.ts";
 import { INPUT_COLUMNS, RECORD_COLUMNS } from "./record-rows.ts";

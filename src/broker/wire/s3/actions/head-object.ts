@@ -1,6 +1,6 @@
 // HeadObject: returns the headers of GetObject without the body.
 
-import type { HttpReply } from "../../../../ports/http.ts";
+import type { HttpReply } from "../../../../ports/http/http.ts";
 import { findRead, readHeaders } from "../object-read.ts";
 import type { S3Action } from "../s3-call.ts";
 import { denied } from "../s3-errors.ts";

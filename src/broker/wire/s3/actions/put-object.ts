@@ -1,6 +1,6 @@
 // PutObject: stores the bytes, their properties and the event atomically.
 
-import type { HttpReply } from "../../../../ports/http.ts";
+import type { HttpReply } from "../../../../ports/http/http.ts";
 import type { ObjectDetail } from "../../../model/s3/object-detail.ts";
 import { keepBlob } from "../keep-blob.ts";
 import { readProperties, writtenHeaders } from "../object-headers.ts";

@@ -5,7 +5,7 @@
 //   C2. Deleting a configuration that does not exist succeeds, as in S3.
 
 import type { Result } from "../../../../core/result.ts";
-import type { HttpReply } from "../../../../ports/http.ts";
+import type { HttpReply } from "../../../../ports/http/http.ts";
 import type { BucketConfigName } from "../../../model/s3/bucket.ts";
 import type { S3Code, S3Fault } from "../../../model/s3/s3-fault.ts";
 import { malformedXml, readDocument } from "../request-body.ts";

@@ -3,7 +3,7 @@
 //       authenticated, so a principal has nothing to be compared with.
 
 import { utf8ByteLength } from "../../../../core/encoding/text.ts";
-import type { HttpReply } from "../../../../ports/http.ts";
+import type { HttpReply } from "../../../../ports/http/http.ts";
 import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
 import { readDocument } from "../request-body.ts";
 import { ask, type S3Action, type S3Call } from "../s3-call.ts";

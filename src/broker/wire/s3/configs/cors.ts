@@ -4,7 +4,7 @@
 //       they have an effect, and a preflight is answered 403.
 
 import { type Result, succeed } from "../../../../core/result.ts";
-import type { HttpHead, HttpReply } from "../../../../ports/http.ts";
+import type { HttpHead, HttpReply } from "../../../../ports/http/http.ts";
 import type { S3Fault, S3Refusal } from "../../../model/s3/s3-fault.ts";
 import { malformedXml } from "../request-body.ts";
 import { ask, type S3Call } from "../s3-call.ts";

@@ -1,0 +1,65 @@
+// tidegate doctor: finds settings and code that lose messages, apply them twice or hide failures.
+
+import { existsSync } from "node:fs";
+import { packageVersion } from "../../../platform/package-version.ts";
+import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
+
+const PIPELINE_DEFAULT = "pipeline.ts";
+
+export const doctor = command({
+  name: "doctor",
+  summary: "Find settings and code that lose messages, apply them twice or hide failures.",
+  argument: {
+    name: "FILE",
+    doc: `Pipeline file (default: ${PIPELINE_DEFAULT}, if it exists).`,
+    optional: true,
+  },
+  flags: {
+    queue: text("QUEUE[,QUEUE]", null, "Live queues to check: names, URLs or ARNs."),
+    terraform: text("FOLDER", null, "Folder of Terraform files to check."),
+    code: text("FOLDER", null, "Folder whose code is checked (default: that of FILE)."),
+    endpoint: text("URL", null, "Endpoint of live queues (default: AWS, or AWS_ENDPOINT_URL)."),
+    region: text("REGION", null, "Region of live queues."),
+    checklist: toggle("Print the checklists of the documents, ticked, with evidence."),
+    json: toggle("Print the findings as JSON."),
+    sarif: toggle("Print the findings as SARIF 2.1.0, for code scanning."),
+    "list-rules": toggle("Print all rules and exit."),
+  },
+  async run({ argument, flags, out }) {
+    const { RULES } = await import("../../../doctor/rules/all-rules.ts");
+    const { diagnosisText, ruleList } = await import("../../../doctor/report/diagnosis-text.ts");
+    if (flags["list-rules"]) {
+      for (const line of ruleList(RULES)) out.line(line);
+      return EXIT_OK;
+    }
+    if (flags.json && flags.sarif) throw new UsageError("use --json or --sarif, not both");
+    const { examine } = await import("../../../run/doctor/examine.ts");
+    const { terraform, code, endpoint, region } = flags;
+    const named = [flags.queue, terraform, code].some((flag) => flag !== undefined);
+    const fallback = !named && existsSync(PIPELINE_DEFAULT) ? PIPELINE_DEFAULT : undefined;
+    const examination = await examine({
+      file: argument ?? fallback,
+      queues: flags.queue?.split(",").filter((name) => name !== ""),
+      terraform,
+      code,
+      endpoint,
+      region,
+    });
+    const { findings, checked, notes } = examination;
+    for (const note of notes) out.note(note);
+    if (flags.json || flags.sarif) {
+      const { diagnosisJson, diagnosisSarif } = await import(
+        "../../../doctor/report/diagnosis-json.ts"
+      );
+      const report = flags.json
+        ? diagnosisJson(findings, checked)
+        : diagnosisSarif(findings, RULES, packageVersion());
+      out.line(JSON.stringify(report));
+    } else if (flags.checklist) {
+      const { checklistText } = await import("../../../doctor/report/checklist.ts");
+      for (const line of checklistText(examination)) out.line(line);
+    } else for (const line of diagnosisText(findings, checked)) out.line(line);
+    const failed = findings.some(({ rule }) => rule.severity === "error");
+    return failed ? EXIT_FAILED : EXIT_OK;
+  },
+});

@@ -1,0 +1,54 @@
+// tidegate retry: has a record that waits for its backoff tried now.
+//   R1. The exit code is 0 if at least one record is retried, visible, or on its way by itself, and
+//       1 if there is nothing to retry.
+
+import { SETTINGS } from "../../../run/config.ts";
+import type { RetryOutcome } from "../../../run/control/retry-record.ts";
+import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../../command.ts";
+
+const GENERATION_MAX = 1_000_000;
+const GOES_ON: ReadonlySet<RetryOutcome["kind"]> = new Set(["retried", "visible", "waits"]);
+
+export const retry = command({
+  name: "retry",
+  summary: "Try a record now that failed and waits for its backoff.",
+  argument: {
+    name: "WHAT",
+    doc: "s3://bucket/key, or a business, record or event key, as for tidegate why.",
+  },
+  flags: {
+    pipeline: text(
+      "FILE|NAME",
+      null,
+      "Pipeline file or name (default: all pipelines of the ledger).",
+    ),
+    generation: wholeNumber(
+      "NUMBER",
+      { min: 0, max: GENERATION_MAX },
+      null,
+      "Only this generation (default: 0 of a named pipeline, otherwise all).",
+    ),
+    ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
+    data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+    queue: {
+      ...text("QUEUE", null, "Queue of the pipeline (default: all queues of the cloud)."),
+      env: SETTINGS.queue.env,
+    },
+    json: toggle("Print JSON lines."),
+  },
+  async run({ argument: what = "", flags, out }) {
+    const [{ retryAll }, { retryText }, { systemPorts }] = await Promise.all([
+      import("../../sessions/retry-session.ts"),
+      import("../../../run/control/retry-record.ts"),
+      import("../../../platform/index.ts"),
+    ]);
+    const results = await retryAll(what, flags);
+    for (const { name, outcome } of results) {
+      const line = `${name}: ${retryText(outcome, name, systemPorts.clock.now())}`;
+      out.line(flags.json ? JSON.stringify({ name, outcome: outcome.kind }) : line);
+    }
+    if (results.length === 0) out.note(`The ledger has no event of ${what}.`);
+    const isGoing = results.some(({ outcome }) => GOES_ON.has(outcome.kind));
+    return isGoing ? EXIT_OK : EXIT_FAILED; // R1
+  },
+});

@@ -1,0 +1,156 @@
+// tidegate records: lists what the ledger has processed, and which of it came more than once.
+
+import { parseInstant } from "../../../core/encoding/rfc3339.ts";
+import type { EpochMs } from "../../../core/units.ts";
+import type { RecordOrder } from "../../../ports/ledger.ts";
+import { SETTINGS } from "../../../run/config.ts";
+import { OUTCOMES, type OutcomeName } from "../../../run/why/record-outcomes.ts";
+import {
+  command,
+  EXIT_OK,
+  type Flag,
+  oneOf,
+  text,
+  toggle,
+  UsageError,
+  wholeNumber,
+} from "../../command.ts";
+
+const GENERATION_MAX = 1_000_000;
+const LIMIT_MAX = 1_000_000;
+const LIMIT_DEFAULT = "100";
+const ORDERS = ["event-time", "commit-time", "object"] as const satisfies readonly RecordOrder[];
+const OUTCOME_NAMES = Object.keys(OUTCOMES) as OutcomeName[];
+
+/** An instant with a zone, such as 2026-11-17T08:00:00Z, or a day of UTC. */
+export function instantFlag(doc: string): Flag<EpochMs> {
+  return {
+    value: "TIME",
+    fallback: null,
+    doc,
+    parse(given, name) {
+      const day = /^\d{4}-\d{2}-\d{2}$/.test(String(given));
+      const parsed = parseInstant(day ? `${given}T00:00:00Z` : String(given));
+      if (parsed.kind === "instant") return parsed.epochMs;
+      const example = "a time such as 2026-11-17T08:00:00Z or 2026-11-17";
+      throw new UsageError(`--${name} must be ${example}, not "${given}"`);
+    },
+  };
+}
+
+const ledgerFlags = {
+  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
+  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+};
+
+export const recordsDuplicates = command({
+  name: "records duplicates",
+  summary: "List the records with the most suppressed duplicates, and where the latest came from.",
+  flags: {
+    ...ledgerFlags,
+    pipeline: text("FILE|NAME", null, "Pipeline file or name (default: all of the ledger)."),
+    generation: wholeNumber(
+      "NUMBER",
+      { min: 0, max: GENERATION_MAX },
+      null,
+      "Only this generation (default: 0 of a named pipeline, otherwise all).",
+    ),
+    limit: wholeNumber("NUMBER", { min: 1, max: 1_000 }, "10", "Records of each pipeline."),
+    json: toggle("Print JSON lines."),
+  },
+  async run({ flags, out }) {
+    const [{ listDuplicates, duplicateLines }, { scopesOf }, { openLedger }] = await Promise.all([
+      import("../../reports/duplicate-list.ts"),
+      import("../../reports/record-list.ts"),
+      import("../../../run/open/open-ledger.ts"),
+    ]);
+    const [{ ledgerIn }, { namedPipeline }, { systemPorts }] = await Promise.all([
+      import("../../../run/prepare-run.ts"),
+      import("../../reports/named-pipeline.ts"),
+      import("../../../platform/index.ts"),
+    ]);
+    const named = await namedPipeline(flags.pipeline);
+    const generation = flags.generation ?? named.generation;
+    const url = flags.ledger ?? ledgerIn(flags.data ?? "");
+    const ledger = await openLedger(url, systemPorts, { readOnly: true });
+    try {
+      let count = 0;
+      for (const scope of await scopesOf(ledger, { ...named, generation })) {
+        for (const record of await listDuplicates(ledger, scope, flags.limit ?? 10)) {
+          if (flags.json) out.line(JSON.stringify({ ...scope, ...record }));
+          else for (const line of duplicateLines(record)) out.line(line);
+          count += 1;
+        }
+      }
+      if (count === 0) out.note("No duplicate was suppressed.");
+      return EXIT_OK;
+    } finally {
+      await ledger.close();
+    }
+  },
+});
+
+export const recordsList = command({
+  name: "records list",
+  summary:
+    "List what a pipeline has processed: times, outcomes, row counts and where it came from.",
+  flags: {
+    ...ledgerFlags,
+    pipeline: text(
+      "FILE|NAME",
+      null,
+      "Pipeline file or name (default: all pipelines of the ledger, which counts all records first).",
+    ),
+    generation: wholeNumber(
+      "NUMBER",
+      { min: 0, max: GENERATION_MAX },
+      null,
+      "Only this generation (default: 0 of a named pipeline, otherwise all).",
+    ),
+    since: instantFlag("Only records at this time or later: 2026-11-17T08:00:00Z or 2026-11-17."),
+    until: instantFlag("Only records before this time."),
+    prefix: text(
+      "PREFIX",
+      null,
+      "Only objects that start with it: s3://bucket/prefix, or a prefix in the pipeline's bucket.",
+    ),
+    outcome: oneOf(OUTCOME_NAMES, null, "Only records with this outcome."),
+    by: oneOf(
+      ORDERS,
+      null,
+      "Order, and what --since and --until select by; with object they select by event time (default: object with --prefix, otherwise event-time).",
+    ),
+    limit: wholeNumber(
+      "NUMBER",
+      { min: 1, max: LIMIT_MAX },
+      LIMIT_DEFAULT,
+      "Records to list at most.",
+    ),
+    json: toggle("Print each record as a JSON line, with its input and its run."),
+  },
+  async run({ flags, out }) {
+    const [{ listRecords }, { openLedger }, { ledgerIn }, { namedPipeline }, { systemPorts }] =
+      await Promise.all([
+        import("../../reports/record-list.ts"),
+        import("../../../run/open/open-ledger.ts"),
+        import("../../../run/prepare-run.ts"),
+        import("../../reports/named-pipeline.ts"),
+        import("../../../platform/index.ts"),
+      ]);
+    const named = await namedPipeline(flags.pipeline);
+    const generation = flags.generation ?? named.generation;
+    const url = flags.ledger ?? ledgerIn(flags.data ?? "");
+    const ledger = await openLedger(url, systemPorts, { readOnly: true });
+    try {
+      const { since, until, prefix, outcome, by, limit = Number(LIMIT_DEFAULT) } = flags;
+      const wanted = { ...named, generation, since, until, prefix, outcome, by, limit };
+      const { lines, more } = await listRecords(ledger, wanted, flags.json ? "json" : "text");
+      for (const line of lines) out.line(line);
+      if (lines.length === 0) out.note("The ledger has no such record.");
+      if (more) out.note(`There are more records; list them with a --limit above ${limit}.`);
+      return EXIT_OK;
+    } finally {
+      await ledger.close();
+    }
+  },
+});

@@ -1,0 +1,166 @@
+// tidegate audit: compares bucket, ledger and sink, and writes a statement.
+//   A1. The exit code is 0 only if the window is complete. Something missing, orphaned or doubled,
+//       or something that cannot be judged, is 1.
+//   A2. A repair ingests what is missing and audits the window again.
+
+import { closeSync, openSync, writeSync } from "node:fs";
+import { lineText } from "../../../audit/audit-line.ts";
+import { boundHeap } from "../../../platform/bound-heap.ts";
+import {
+  command,
+  EXIT_FAILED,
+  EXIT_OK,
+  text,
+  toggle,
+  UsageError,
+  wholeNumber,
+} from "../../command.ts";
+import { stopSignal } from "../../stop-signals.ts";
+import { bucketFlags, bucketSettings } from "../../words/bucket-flags.ts";
+import { timeFlag } from "../../words/time-flag.ts";
+
+const GRACE_SECONDS_MAX = 1_209_600;
+const SECOND_MS = 1_000;
+
+export const auditCommand = command({
+  name: "audit",
+  summary: "Compare bucket, ledger and sink: what is missing, orphaned or applied twice?",
+  argument: { name: "FILE", doc: "Pipeline file; its default export is pipeline({ ... })." },
+  flags: {
+    from: timeFlag("Only objects last modified at this time or later."),
+    to: timeFlag("Only objects last modified before this time (default: now)."),
+    grace: wholeNumber(
+      "SECONDS",
+      { min: 0, max: GRACE_SECONDS_MAX },
+      null,
+      "How long the event of an object may take to arrive (default: 900).",
+    ),
+    "since-statement": text(
+      "FILE",
+      null,
+      "Statement of an earlier window, which this audit continues.",
+    ),
+    "since-key": text(
+      "PUB",
+      null,
+      "Ed25519 public key (PEM file) of the earlier statement (default: that of --sign).",
+    ),
+    suffix: text("TEXT", null, "Only keys that end with this text must have taken effect."),
+    out: text("FILE", null, "Write the statement to this file."),
+    lines: text("FILE", null, "Write one JSON line per object version to this file."),
+    sign: text("KEY", null, "Sign the statement with this Ed25519 private key (PEM file)."),
+    repair: toggle("Ingest what is missing, then audit again."),
+    json: toggle("Print the statement as JSON."),
+    ...bucketFlags,
+  },
+  async run({ argument: file = "", flags, out }) {
+    const [{ audit }, files, { loadPipeline }, words] = await Promise.all([
+      import("../../../run/audit/open-audit.ts"),
+      import("../../../run/audit/statement-file.ts"),
+      import("../../../run/open/load-pipeline.ts"),
+      import("../../reports/audit-text.ts"),
+    ]);
+    const key = flags.sign === undefined ? null : files.readSigningKey(flags.sign);
+    const earlier = flags["since-statement"];
+    const publicKey = flags["since-key"];
+    if (publicKey !== undefined && earlier === undefined) {
+      throw new UsageError("--since-key needs --since-statement");
+    }
+    boundHeap();
+    const stopping = new AbortController();
+    void stopSignal().then(() => stopping.abort(new Error("stopped")));
+    const settings = await bucketSettings(flags);
+    const pipeline = await loadPipeline(file);
+    const { from, to, bucket, prefix, suffix, grace } = flags;
+    const keys = { publicKey, signingKey: key };
+    const call = {
+      from,
+      to,
+      bucket,
+      prefix,
+      suffix,
+      graceMs: grace === undefined ? undefined : grace * SECOND_MS,
+      previous: earlier === undefined ? undefined : files.readEarlierStatement(earlier, keys),
+      signal: stopping.signal,
+      onWarning: (message: string) => out.note(message),
+      onProgress: (progress: Parameters<typeof words.auditProgress>[0]) => {
+        if (out.terminal && !flags.json) out.note(words.auditProgress(progress));
+      },
+    };
+    const runOnce = () =>
+      withLines(flags.lines, (onLine) => audit(pipeline, settings, { ...call, onLine }));
+    let statement = await runOnce();
+    if (flags.repair && statement.counts.missing > 0) {
+      const [{ repair }, { waitLine }] = await Promise.all([
+        import("../../../run/audit/repair.ts"),
+        import("../../reports/pipeline-text.ts"),
+      ]);
+      const done = await repair(pipeline, settings, statement, {
+        file,
+        signal: stopping.signal,
+        onPause: (pause) => out.note(waitLine(pipeline.name, pause)),
+      });
+      out.note(`Ingested ${done} of ${statement.counts.missing} missing objects; auditing again.`);
+      statement = await runOnce(); // A2
+    }
+    if (key !== null) statement = files.signStatement(statement, key);
+    if (flags.out !== undefined) files.writeStatement(flags.out, statement);
+    if (flags.json) out.line(JSON.stringify(statement));
+    else for (const line of words.auditLines(statement)) out.line(line);
+    return statement.verdict === "complete" ? EXIT_OK : EXIT_FAILED; // A1
+  },
+});
+
+type OnLine = (line: Parameters<typeof lineText>[0]) => void;
+
+async function withLines<T>(
+  path: string | undefined,
+  run: (onLine: OnLine) => Promise<T>,
+): Promise<T> {
+  if (path === undefined) return run(() => undefined);
+  const open = () => {
+    try {
+      return openSync(path, "w");
+    } catch (error) {
+      throw new UsageError(`cannot write --lines ${path}: ${(error as Error).message}`);
+    }
+  };
+  const descriptor = open();
+  try {
+    return await run((line) => void writeSync(descriptor, lineText(line)));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+export const auditVerify = command({
+  name: "audit verify",
+  summary: "Check that a statement was not edited, and who signed it.",
+  argument: { name: "STATEMENT", doc: "File that tidegate audit --out wrote." },
+  flags: {
+    key: text("PUB", null, "Ed25519 public key (PEM file) that must have signed the statement."),
+  },
+  async run({ argument: path = "", flags, out }) {
+    const files = await import("../../../run/audit/statement-file.ts");
+    const statement = files.readStatement(path);
+    if (flags.key !== undefined) files.verifyStatement(path, statement, flags.key);
+    const { subject, window, verdict, signature, previous } = statement;
+    const by =
+      flags.key !== undefined
+        ? `signed with ${flags.key}`
+        : signature === null
+          ? "not signed"
+          : "signed; check the signature with --key";
+    const times = `${window.from ?? "the first object"} to ${window.to}`;
+    out.line(`${path}: unchanged, ${by}`);
+    out.line(
+      `Pipeline ${subject.pipeline}, s3://${subject.bucket}/${subject.prefix}, ${times}: ${verdict}`,
+    );
+    if (previous !== null) {
+      const signer =
+        previous.keyId === null ? "is not signed" : `was signed with the key ${previous.keyId}`;
+      out.line(`It continues a statement up to ${previous.to}, which ${signer}`);
+    }
+    return EXIT_OK;
+  },
+});

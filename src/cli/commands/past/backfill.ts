@@ -1,0 +1,72 @@
+// tidegate backfill: takes what is in the bucket through a pipeline.
+//   B1. The exit code is 1 if an object was not done; the same command continues.
+//   B2. While the pipeline is paused, it waits and says so.
+
+import { command, EXIT_FAILED, EXIT_OK, toggle, wholeNumber } from "../../command.ts";
+import { stopSignal } from "../../stop-signals.ts";
+import { bucketFlags, bucketSettings } from "../../words/bucket-flags.ts";
+import { timeFlag } from "../../words/time-flag.ts";
+
+const RATE_MAX = 1_000_000;
+
+export const backfillCommand = command({
+  name: "backfill",
+  summary: "Ingest what is in the bucket and was never ingested, beside the running pipeline.",
+  argument: { name: "FILE", doc: "Pipeline file; its default export is pipeline({ ... })." },
+  flags: {
+    since: timeFlag("Only objects last modified at this time or later."),
+    until: timeFlag("Only objects last modified before this time (default: now)."),
+    rate: wholeNumber(
+      "NUMBER",
+      { min: 1, max: RATE_MAX },
+      null,
+      "Objects per second at most (default: as fast as the pipeline).",
+    ),
+    versions: toggle("All versions of each object, the oldest first (default: the current one)."),
+    "dry-run": toggle("Count what would be ingested, and change nothing."),
+    json: toggle("Print JSON lines."),
+    ...bucketFlags,
+  },
+  async run({ argument: file = "", flags, out }) {
+    const [{ backfill }, { loadPipeline }, words, { waitJson, waitLine }] = await Promise.all([
+      import("../../../run/backfill/open-backfill.ts"),
+      import("../../../run/open/load-pipeline.ts"),
+      import("../../reports/backfill-text.ts"),
+      import("../../reports/pipeline-text.ts"),
+    ]);
+    const stopping = new AbortController();
+    void stopSignal().then(() => stopping.abort(new Error("stopped")));
+    const { since = null, until = null, bucket, prefix, rate } = flags;
+    const dryRun = flags["dry-run"] ?? false;
+    const pipeline = await loadPipeline(file);
+    const settings = await bucketSettings(flags);
+    try {
+      const result = await backfill(pipeline, settings, {
+        since,
+        until,
+        versions: flags.versions ?? false,
+        ...(bucket !== undefined && { bucket }),
+        ...(prefix !== undefined && { prefix }),
+        ...(rate !== undefined && { rate }),
+        dryRun,
+        file,
+        signal: stopping.signal,
+        onProgress: (progress) => {
+          if (flags.json) out.line(JSON.stringify({ event: "progress", ...progress }));
+          else out.note(words.progressLine(progress));
+        },
+        onPause: (pause) => {
+          if (flags.json) out.line(waitJson(pause));
+          else out.note(waitLine(pipeline.name, pause)); // B2
+        },
+      });
+      if (flags.json) out.line(JSON.stringify({ event: "summary", dryRun, ...result }));
+      else for (const line of words.backfillSummary(result, dryRun)) out.line(line);
+      return result.unfinished === 0 ? EXIT_OK : EXIT_FAILED; // B1
+    } catch (error) {
+      if (!stopping.signal.aborted) throw error;
+      out.note("Stopped; the same command continues where this one ended.");
+      return EXIT_FAILED;
+    }
+  },
+});

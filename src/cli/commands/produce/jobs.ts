@@ -1,0 +1,225 @@
+// tidegate jobs: registers, lists, shows and retries the jobs of a batch.
+//   J1. list and show send nothing. They mark jobs done that the ledger has committed.
+//   J2. The exit code of `show` is the answer: 0 if the batch or job is complete, 1 if it is not.
+//   J3. A retry redrives the dead letters of the batch's jobs, and of no others.
+
+import { counted } from "../../../core/encoding/counted.ts";
+import { reasonOf } from "../../../core/errors.ts";
+import {
+  command,
+  EXIT_FAILED,
+  EXIT_OK,
+  type ExitCode,
+  text,
+  toggle,
+  wholeNumber,
+} from "../../command.ts";
+import { batchLine, jobLine, openOf, resultJson } from "../../reports/job-text.ts";
+import type { Output } from "../../screen/output.ts";
+import type { JobSession } from "../../sessions/job-session.ts";
+import { scopeFlags, storeFlags, targetFlags } from "../../words/job-flags.ts";
+import { requiredFlag } from "../../words/required-flag.ts";
+
+const LIMIT_MAX = 1_000_000;
+
+const location = { ...scopeFlags, ...storeFlags, ...targetFlags };
+const json = toggle("Print JSON lines.");
+const batch = text("NAME", null, "Name of the batch.");
+const limit = wholeNumber(
+  "NUMBER",
+  { min: 1, max: LIMIT_MAX },
+  "100",
+  "Maximum number of jobs to print.",
+);
+
+/** Loaded here to keep other commands fast. */
+async function load() {
+  const [session, { systemPorts }] = await Promise.all([
+    import("../../sessions/job-session.ts"),
+    import("../../../platform/index.ts"),
+  ]);
+  return { ...session, ports: systemPorts };
+}
+
+function noBatch(out: Output, name: string): ExitCode {
+  out.note(`No batch ${name} was registered.`);
+  return EXIT_FAILED;
+}
+
+export const jobsList = command({
+  name: "jobs list",
+  summary: "List the batches of a queue, or the jobs of a batch that are not done.",
+  flags: {
+    ...location,
+    batch: text("NAME", null, "Only the open jobs of this batch."),
+    limit,
+    json,
+  },
+  async run({ flags, out }) {
+    const { openJobSession } = await load();
+    const session = await openJobSession(flags);
+    try {
+      if (flags.batch !== undefined) {
+        return await listJobs(session, flags.batch, {
+          limit: flags.limit ?? 1,
+          out,
+          json: flags.json,
+        });
+      }
+      let batches = 0;
+      for await (const { name } of session.registry.batches()) {
+        const report = await session.registry.batch(name, { jobsMax: 0 });
+        if (report === undefined) continue;
+        batches += 1;
+        out.line(flags.json ? JSON.stringify(report) : batchLine(report));
+      }
+      if (batches === 0) out.note(`No batch was registered for ${session.targetName}.`);
+      return EXIT_OK;
+    } finally {
+      await session.close();
+    }
+  },
+});
+
+async function listJobs(
+  { registry }: JobSession,
+  name: string,
+  { limit: jobsMax, out, json: asJson }: { limit: number; out: Output; json: boolean | undefined },
+): Promise<ExitCode> {
+  const report = await registry.batch(name, { jobsMax });
+  if (report === undefined) return noBatch(out, name);
+  for (const job of report.jobs) out.line(asJson ? JSON.stringify(job) : jobLine(job));
+  const open = openOf(report);
+  if (open > report.jobs.length) out.note(`${open - report.jobs.length} more; see --limit.`);
+  return EXIT_OK;
+}
+
+export const jobsShow = command({
+  name: "jobs show",
+  summary: "Show whether all jobs of a batch are done, and which are not, or the state of one job.",
+  argument: { name: "KEY", doc: "Business key of one job, instead of --batch.", optional: true },
+  flags: { ...location, batch, limit, json },
+  async run({ argument: key, flags, out }) {
+    const { openJobSession } = await load();
+    if (key === undefined) requiredFlag(flags.batch, "batch");
+    const session = await openJobSession(flags);
+    try {
+      if (key !== undefined) return await showJob(session, key, out, flags.json);
+      const name = flags.batch ?? "";
+      const report = await session.registry.batch(name, { jobsMax: flags.limit ?? 1 });
+      if (report === undefined) return noBatch(out, name);
+      if (flags.json) out.line(JSON.stringify(report));
+      else {
+        out.line(batchLine(report));
+        for (const job of report.jobs) out.line(`  ${jobLine(job)}`);
+      }
+      return report.state === "complete" ? EXIT_OK : EXIT_FAILED; // J2
+    } finally {
+      await session.close();
+    }
+  },
+});
+
+async function showJob(
+  { registry }: JobSession,
+  key: string,
+  out: Output,
+  asJson: boolean | undefined,
+): Promise<ExitCode> {
+  const job = await registry.findOwn(key);
+  if (job === undefined) {
+    out.note(`No job ${key} was registered.`);
+    return EXIT_FAILED;
+  }
+  out.line(asJson ? JSON.stringify({ ...job, name: key }) : jobLine({ ...job, name: key }));
+  return job.status === "completed" ? EXIT_OK : EXIT_FAILED; // J2
+}
+
+export const jobsRetry = command({
+  name: "jobs retry",
+  summary: "Send the jobs of a batch that are not done again, and redrive its dead letters.",
+  flags: {
+    ...location,
+    batch: text("NAME", null, "Name of the batch (required)."),
+    "skip-dead-letters": toggle("Leave dead-lettered jobs where they are."),
+    json,
+  },
+  async run({ flags, out }) {
+    const name = requiredFlag(flags.batch, "batch");
+    const { openJobSession, ports } = await load();
+    const { createBatches } = await import("../../../produce/batches.ts");
+    const { redriveJobs } = await import("../../reports/job-redrive.ts");
+    const session = await openJobSession(flags);
+    try {
+      const { outbox, ledger, scope } = session;
+      const target = await session.openTarget();
+      const groups = () => ""; // A retry sends stored rows, which have their groups.
+      const batches = createBatches({ ...ports, outbox, ledger, target }, { scope, groups });
+      const report = await batches.retry(name);
+      if (report === undefined) return noBatch(out, name);
+      const redriven = flags["skip-dead-letters"]
+        ? 0
+        : await redriveJobs(session, report.deadLettered, flags);
+      const failed = report.failed === null ? null : reasonOf(report.failed);
+      const { sent, claimed, deadLettered } = report;
+      const dead = deadLettered.length - redriven;
+      if (flags.json)
+        out.line(JSON.stringify({ sent, claimed, redriven, deadLettered: dead, failed }));
+      else {
+        const note = failed === null ? "" : `; some could not be sent: ${failed}`;
+        out.line(
+          `${counted(sent, "job")} sent, ${redriven} redriven, ${claimed} in progress, ` +
+            `${dead} dead-lettered${note}`,
+        );
+      }
+      return failed === null && dead === 0 ? EXIT_OK : EXIT_FAILED;
+    } finally {
+      await session.close();
+    }
+  },
+});
+
+export const jobsRegister = command({
+  name: "jobs register",
+  summary: "Register the jobs of a batch from a file, and send them.",
+  argument: { name: "FILE", doc: 'JSON Lines, one job each: {"key":"…","body":…}.' },
+  flags: {
+    ...location,
+    batch: text("NAME", null, "Name of the batch (required)."),
+    group: text("NAME", null, "One message group for all jobs (default: one group per key)."),
+    replace: toggle("Replace a batch of other jobs, unless it is complete."),
+    json,
+  },
+  async run({ argument: file = "", flags, out }) {
+    const name = requiredFlag(flags.batch, "batch");
+    const { openJobSession, ports } = await load();
+    const { createBatches } = await import("../../../produce/batches.ts");
+    const { perEntity } = await import("../../../produce/group-strategy.ts");
+    const { readJobLines } = await import("../../reports/job-lines.ts");
+    const session = await openJobSession(flags);
+    try {
+      const { outbox, ledger, scope } = session;
+      const target = await session.openTarget();
+      const groups = perEntity(({ dedupeKey }) => flags.group ?? dedupeKey);
+      const batches = createBatches({ ...ports, outbox, ledger, target }, { scope, groups });
+      const replace = flags.replace === true;
+      const result = await batches.register(name, () => readJobLines(file), { replace });
+      if (flags.json) out.line(resultJson(result));
+      else if (result.kind === "conflict") {
+        out.note(
+          `The batch ${name} has ${counted(result.batch.itemCount, "other job")}; nothing was changed. ` +
+            "Use another name, or --replace.",
+        );
+      } else {
+        const { batch: registered, added, sent, failed } = result;
+        const note = failed === null ? "" : `; some are still pending: ${reasonOf(failed)}`;
+        out.line(
+          `${counted(registered.itemCount, "job")} in ${name}: ${added} new, ${sent} sent${note}`,
+        );
+      }
+      return result.kind === "registered" && result.failed === null ? EXIT_OK : EXIT_FAILED;
+    } finally {
+      await session.close();
+    }
+  },
+});

@@ -1,0 +1,169 @@
+// SQLite database of a sink.
+//   D1. Answered writes are durable: write-ahead log, one sync per transaction.
+//   D2. A transaction runs within one turn of the event loop, so two never interleave on the
+//       connection. BEGIN IMMEDIATE keeps other processes out from its first statement.
+
+import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { type ErrorCode, reasonOf, TidegateError } from "../../../core/errors.ts";
+import {
+  runSinkWrites,
+  type SinkValue,
+  type SinkWrite,
+  sinkParams,
+} from "../../../core/sink-write.ts";
+import type { TablesSpec } from "../../../core/table-spec.ts";
+import { isBusy, isCorrupt, isUnavailable, sqliteCode } from "../../../ledger/sql/sqlite-code.ts";
+import { layoutOf } from "../layout.ts";
+import type { ExistingColumn, Relation } from "../relation.ts";
+import type { TableShape } from "../shape.ts";
+import type { SinkDatabase } from "./database.ts";
+import { SQLITE } from "./dialect.ts";
+
+/** The wait for another process blocks the event loop, so it must stay well under any lease. */
+const BUSY_MS = 5_000;
+
+export function openSqliteDatabase(path: string): SinkDatabase {
+  const db = guarded(path, () => openFile(path));
+  // A sink has a few statements per table, so none is ever evicted.
+  const statements = new Map<string, StatementSync>();
+  const prepared = (text: string): StatementSync => {
+    const statement = statements.get(text) ?? db.prepare(text);
+    statements.set(text, statement);
+    return statement;
+  };
+  return {
+    async prepare(tables) {
+      return guarded(path, () => inTransaction(db, () => makeSqliteTables(db, tables)));
+    },
+    async transact(writes: readonly SinkWrite[], signal: AbortSignal, fence = 0) {
+      signal.throwIfAborted();
+      const run = sqliteRunner((write) =>
+        write.once === true ? db.prepare(write.statement) : prepared(write.statement),
+      );
+      guarded(path, () => inTransaction(db, () => runSinkWrites(writes, fence, run)));
+    },
+    async read(write) {
+      return guarded(path, () => db.prepare(write.statement).all(...sinkParams(write, 0)));
+    },
+    async close() {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+function openFile(path: string): DatabaseSync {
+  const db = new DatabaseSync(path, { timeout: BUSY_MS });
+  try {
+    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // D1
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** D2 */
+function inTransaction<T>(db: DatabaseSync, work: () => T): T {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const value = work();
+    db.exec("COMMIT");
+    return value;
+  } catch (error) {
+    // SQLite may have rolled back by itself, for example after a full disk.
+    if (db.isTransaction) db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+export function makeSqliteTables(
+  db: DatabaseSync,
+  tables: TablesSpec,
+): ReadonlyMap<string, TableShape> {
+  const { steps, shapes } = layoutOf(SQLITE, tables, (name) => describe(db, name));
+  for (const step of steps) db.exec(step);
+  return shapes;
+}
+
+/** Runs one write; true if it returned a row. */
+export function sqliteRunner(prepared: (write: SinkWrite) => StatementSync) {
+  return (write: SinkWrite, params: readonly SinkValue[]): boolean => {
+    const statement = prepared(write);
+    if (write.rows === undefined) return statement.get(...params) !== undefined;
+    for (const row of write.rows) statement.run(...params, ...row);
+    return false;
+  };
+}
+
+function describe(db: DatabaseSync, name: string): Relation | null {
+  const entry = db
+    .prepare("SELECT type FROM sqlite_schema WHERE name = ? COLLATE NOCASE")
+    .get(name);
+  if (entry === undefined) return null;
+  const kind = entry.type === "table" || entry.type === "view" ? entry.type : "other";
+  // Hidden columns 2 and 3 are generated.
+  const columns = db
+    .prepare("SELECT name, type, pk, dflt_value, hidden FROM pragma_table_xinfo(?) ORDER BY cid")
+    .all(name)
+    .map((row): ExistingColumn => {
+      const generated = Number(row.hidden) >= 2;
+      return {
+        name: String(row.name),
+        type: String(row.type),
+        keyPosition: Number(row.pk),
+        filled: generated || row.dflt_value !== null,
+        generated,
+      };
+    });
+  const primary = columns.filter(({ keyPosition }) => keyPosition > 0).map((one) => one.name);
+  return {
+    kind,
+    columns,
+    unique: [...(primary.length > 0 ? [primary] : []), ...uniqueOf(db, name)],
+  };
+}
+
+function uniqueOf(db: DatabaseSync, table: string): string[][] {
+  const indexes = db
+    .prepare(`SELECT name FROM pragma_index_list(?) WHERE "unique" AND NOT partial`)
+    .all(table);
+  return indexes.flatMap((index) => {
+    const columns = db
+      .prepare("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
+      .all(String(index.name));
+    // An expression has no name.
+    return columns.some(({ name }) => name === null)
+      ? []
+      : [columns.map(({ name }) => String(name))];
+  });
+}
+
+function guarded<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw sqliteFault(error, path);
+  }
+}
+
+/** The TidegateError of a sink for an error of the driver. */
+export function sqliteFault(error: unknown, path: string): unknown {
+  if (error instanceof TidegateError) return error;
+  if (sqliteCode(error) === null) return error;
+  const faultWith = (verdict: ErrorCode, what: string) =>
+    new TidegateError(verdict, `${what}: ${reasonOf(error)}`, { cause: error });
+  if (isBusy(error)) {
+    const what = `the sink's database ${path} is busy; another process holds its write lock`;
+    return faultWith("TG_SINK_UNAVAILABLE", what);
+  }
+  if (isUnavailable(error)) {
+    return faultWith("TG_SINK_UNAVAILABLE", `the sink's database ${path} cannot be used`);
+  }
+  if (isCorrupt(error)) {
+    return faultWith(
+      "TG_STORE_CORRUPT",
+      `the sink's database ${path} is damaged or not a SQLite file`,
+    );
+  }
+  return faultWith("TG_SINK_REFUSED", `the sink's database ${path} rejected a statement`);
+}
