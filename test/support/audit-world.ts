@@ -112,6 +112,10 @@ export class AuditWorld {
     return recordKey(AUDIT_SCOPE, event.event_key);
   }
 
+  inputOf(event: ObjectEvent): RecordInput {
+    return inputOf(event);
+  }
+
   /** Commits an event; `blind` commits it without the object's row, as a broken consumer would. */
   async commit(event: ObjectEvent, { blind = false } = {}): Promise<void> {
     this.clock.advance(minutes(2));

@@ -4,9 +4,10 @@ import { AUDIT_SCOPE, AuditWorld, countsOf } from "../../../test/support/audit-w
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
 import type { AuditLine } from "../../audit/audit-line.ts";
 import type { RecordLister } from "../../audit/merged-keys.ts";
+import { type AuditedRecord, kindOfRecord, placeOfRecord } from "../../audit/record-match.ts";
 import { StatementBuilder } from "../../audit/statement.ts";
 import { present } from "../../core/assert.ts";
-import { days, subtractMs } from "../../core/units.ts";
+import { days, minutes, subtractMs } from "../../core/units.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { createSqliteLedger } from "../../stores/sqlite/ledger/ledger.ts";
 import { createAuditReader } from "./reader-thread.ts";
@@ -25,8 +26,16 @@ async function fill(world: AuditWorld): Promise<void> {
   const failure = { errorClass: "held", fingerprint: "h", message: "late" };
   await world.fail(world.put("held", "1"), { failure });
   const late = world.put("late", "1");
+  const { ledger } = world;
+  const input = { receivedAt: world.clock.now(), input: world.inputOf(late) };
+  const object = { bucket: "landing", key: "late", sequencer: late.sequencer };
+  const request = { key: world.keyOf(late), ...input, object };
+  const lease = { owner: "o", leaseMs: minutes(1) };
+  const [claim] = await ledger.claim(AUDIT_SCOPE, [request], lease);
   await world.commit(world.put("late", "2"));
-  await world.commit(late);
+  const fence = claim?.kind === "claimed" ? claim.fence : null;
+  const held = { key: request.key, fence: present(fence, "the fence of the claim"), object };
+  await ledger.commit(AUDIT_SCOPE, [{ ...held, digest: "d" }]);
   await world.commit(world.put("removed", "1"));
   await world.commit(world.remove("removed"));
   await world.commit(world.put("double", "1"));
@@ -34,6 +43,35 @@ async function fill(world: AuditWorld): Promise<void> {
   world.put("missing", "1");
   world.settle();
 }
+
+/** What an audit judges a record by. */
+function judged(one: AuditedRecord) {
+  const { key, record, input } = one;
+  const { kind, changedAt } = record;
+  return {
+    key,
+    kind,
+    changedAt,
+    superseded: kind === "committed" && record.superseded,
+    failure: kind === "failed" || kind === "parked" ? record.failure : null,
+    eventTime: input.eventTime,
+    object: input.object,
+    event: kindOfRecord(AUDIT_SCOPE, one, null),
+    place: placeOfRecord(one),
+  };
+}
+
+test("the records of these tests have every kind of state, event and place", async () => {
+  const world = new AuditWorld(false);
+  await fill(world);
+  const page = { after: null, limit: 1_000 };
+  const { records } = await world.ledger.listRecords(AUDIT_SCOPE, QUERY, page);
+  const all = records.map(judged);
+  expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(["committed", "parked", "failed"]));
+  expect(new Set(all.map(({ event }) => event))).toEqual(new Set(["created", "listed", "removed"]));
+  expect(all.filter(({ superseded }) => superseded)).toHaveLength(1);
+  expect(all.some(({ event, place }) => event === "listed" && place !== null)).toBe(true);
+});
 
 function digestOf(world: AuditWorld, lines: readonly AuditLine[]): string {
   const { to } = world.options();
@@ -74,15 +112,15 @@ test("pages of the thread continue where those of the ledger end, and the other 
   const records = createAuditReader(ledger, { path });
   expect(await records.started()).toBe(true);
   const all = await ledger.listRecords(AUDIT_SCOPE, QUERY, { after: null, limit: 1_000 });
-  const keys: string[] = [];
+  const listed: AuditedRecord[] = [];
   let after: string | null = null;
   for (let nth = 0; nth === 0 || after !== null; nth += 1) {
-    const reader = nth % 2 === 0 ? records : ledger;
+    const reader: RecordLister = nth % 3 === 2 ? ledger : records;
     const some: AuditedPage = await reader.listRecords(AUDIT_SCOPE, QUERY, { after, limit: 2 });
-    keys.push(...some.records.map(({ key }) => key));
+    listed.push(...some.records);
     after = some.next;
   }
-  expect(keys).toEqual(all.records.map(({ key }) => key));
+  expect(listed.map(judged)).toEqual(all.records.map(judged));
   const below = { ...QUERY, prefix: "d" };
   const page = { after: null, limit: 1_000 };
   const prefixed = await records.listRecords(AUDIT_SCOPE, below, page);
