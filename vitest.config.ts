@@ -1,7 +1,9 @@
+import { globSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineConfig, defineProject, type Plugin } from "vitest/config";
 import { HeavyFirst } from "./test/support/heavy-first.ts";
+import { IN_TURN } from "./test/support/in-turn.ts";
 
 // Examples import the package by its name. In tests that resolves to its sources, without a build.
 const conditions = ["tidegate-source", "node"];
@@ -36,7 +38,11 @@ const APART = [
   "power",
   "scripts",
 ];
-const apart = APART.map((folder) => `test/${folder}/**/*.test.ts`);
+const inTurn = new Set(IN_TURN.map((name) => `test/integration/${name}.test.ts`));
+const apart = globSync(
+  APART.map((folder) => `test/${folder}/**/*.test.ts`),
+  { cwd: import.meta.dirname },
+).filter((file) => !inTurn.has(file));
 
 // Hundreds of short-lived processes load the same modules, so they share compiled code.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), "node-compile-cache");

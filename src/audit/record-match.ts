@@ -85,8 +85,8 @@ export function placeOfRecord({ record, input }: AuditedRecord): string | null {
   const { sequencer = null } = input.object ?? {};
   if (sequencer !== null || record.kind !== "committed") return sequencer;
   try {
-    const { sequencer: place } = JSON.parse(record.effects ?? "{}") as { sequencer?: unknown };
-    return typeof place === "string" ? place : null;
+    const effects = JSON.parse(record.effects ?? "{}") as { sequencer?: unknown };
+    return typeof effects.sequencer === "string" ? effects.sequencer : null;
   } catch {
     return null;
   }

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { EXIT_OK, EXIT_USAGE } from "./command.ts";
 import { runCli } from "./run-cli.ts";
 
+// The worlds of seeds 10, 22 and 23 are short.
 async function run(...words: string[]) {
   const lines: string[] = [];
   const notes: string[] = [];
@@ -35,21 +36,21 @@ test("each seed runs once, on the requested number of threads, and the totals ad
 });
 
 test("a seed that was run again takes the same steps in another thread", async () => {
-  const one = await run("--seed", "4", "--json");
-  const two = await run("--seed", "4", "--json");
+  const one = await run("--seed", "10", "--json");
+  const two = await run("--seed", "10", "--json");
   expect(JSON.parse(one.lines[0] ?? "").traceHash).toMatch(/^[0-9a-f]{16}$/);
   expect(two.lines[0]).toBe(one.lines[0]);
 });
 
 test("a single seed that keeps every promise says so", async () => {
-  const { exit, lines } = await run("--seed", "4");
+  const { exit, lines } = await run("--seed", "10");
   expect(exit).toBe(EXIT_OK);
   expect(lines.at(-1)).toBe("All guarantees held.");
 });
 
 test("a range of seeds starts at --first", async () => {
-  const { exit, lines } = await run("--seeds", "2", "--first", "500", "--jobs", "1", "--json");
+  const { exit, lines } = await run("--seeds", "2", "--first", "22", "--jobs", "1", "--json");
   expect(exit).toBe(EXIT_OK);
   const verdicts = lines.map((line) => JSON.parse(line)).slice(0, -1);
-  expect(verdicts.map(({ seed }) => seed)).toEqual([500, 501]);
+  expect(verdicts.map(({ seed }) => seed)).toEqual([22, 23]);
 });

@@ -6,9 +6,9 @@ import { runSeed } from "./run-seed.ts";
 import { writeStory } from "./story.ts";
 
 /** At least one chunk, and a tenth as many fresh seeds. */
-const FIXED = Number(process.env.TIDEGATE_SIM_SEEDS ?? 20);
+const FIXED = Number(process.env.TIDEGATE_SIM_SEEDS ?? 10);
 const FRESH = Math.ceil(FIXED / 10);
-const CHUNK = 20;
+const CHUNK = 10;
 /** Smaller worlds than `tidegate sim` draws, so that many of them fit into a test. */
 const SMALL = { hours: 0.25, topology: { events: 60 } };
 

@@ -53,6 +53,7 @@ test("late files are listed and released, and watermark says what holds it back"
     });
     expect(listed.lines[0]).not.toContain("Records");
     const held = await cli("watermark", file, "--json");
+    expect(held).toMatchObject({ code: 0, err: "" });
     expect(JSON.parse(held.lines[0] ?? "{}")).toMatchObject({
       completeUpTo: "2026-02-01T00:00:00.000Z",
       exact: true,

@@ -5,11 +5,13 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { bundled } from "../support/bundle/bundled.ts";
+import { isFullSize } from "../support/full-size.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
 const main = await bundled("src/cli/main.ts");
 const folder = useTemporaryFolder("prove");
+const SEEDS = isFullSize ? "10" : "2";
 
 const prove = (...words: string[]) => command("prove", ...words);
 
@@ -38,7 +40,7 @@ function writeFileIn(name: string, text: string): string {
 }
 
 test("the stations survive, on the files of their generator", () => {
-  const { status, stdout } = prove("examples/stations/pipeline.ts", "--seeds", "10");
+  const { status, stdout } = prove("examples/stations/pipeline.ts", "--seeds", SEEDS);
   expect(stdout).toMatch(/^stations survived all \d+ schedules \(6 records, \d+ points\)\.$/m);
   expect(status).toBe(0);
 });
@@ -50,7 +52,7 @@ test("the unsafe example breaks in at most ten steps, and its fixed form passes"
   const steps = broken.stdout.split("\n").filter((line) => /^ {2}\d+\. /.test(line));
   expect(steps.length).toBeGreaterThan(2);
   expect(steps.length).toBeLessThanOrEqual(10);
-  expect(prove("examples/unsafe/fixed.ts", "--seeds", "10").status).toBe(0);
+  expect(prove("examples/unsafe/fixed.ts", "--seeds", SEEDS).status).toBe(0);
 });
 
 test("--json prints the same as one object", () => {

@@ -88,18 +88,25 @@ export interface Cut {
   readonly broken: readonly string[];
 }
 
+export interface CutOptions {
+  readonly folder: string;
+  readonly cuts: number;
+  readonly seed: number;
+  /** Ends with the first cut that breaks a promise. */
+  readonly untilBroken?: boolean;
+}
+
 /** Cuts the power `cuts` times, at points and with survivors drawn from `seed`. */
-export async function cutPower(
-  recording: Recording,
-  options: { readonly folder: string; readonly cuts: number; readonly seed: number },
-): Promise<Cut[]> {
+export async function cutPower(recording: Recording, options: CutOptions): Promise<Cut[]> {
   const random = createSeededRandom(options.seed);
   const fraction = () => random.fraction();
   const results: Cut[] = [];
   for (let index = 0; index < options.cuts; index += 1) {
     const at = Math.ceil(((index + fraction()) / options.cuts) * recording.events.length);
     const policy = POLICIES[index % POLICIES.length] ?? "dropped";
-    results.push(await cutOnce(recording, join(options.folder, "image"), { at, policy, fraction }));
+    const cut = await cutOnce(recording, join(options.folder, "image"), { at, policy, fraction });
+    results.push(cut);
+    if (options.untilBroken && cut.broken.length > 0) break;
   }
   return results;
 }

@@ -12,6 +12,7 @@ import {
   LOSSY_MIX,
   MISTAKEN_WORLDS,
 } from "../planted/audit-bugs.ts";
+import { sampleOf } from "../support/full-size.ts";
 
 const SEEDS = Number(process.env.TIDEGATE_AUDIT_SEEDS ?? 2);
 const HOURS = 0.3;
@@ -46,15 +47,18 @@ test("audits find what a purge of the queue has lost", async () => {
   expect(missing).toBeGreaterThan(0);
 });
 
-test.each(Object.entries(AUDIT_FLAWS))("a flaw is found: %s", async (_, { parts, symptom }) => {
-  let isReported = false;
-  for (let seed = 1; seed <= FLAW_SEEDS && !isReported; seed += 1) {
-    const topology = { ...AUDIT_TOPOLOGY, poison: 0.2, handlerMsMax: 2_000 };
-    const report = await runSeed(seed, { drain, topology, parts, mix: LOSSY_MIX, hours: HOURS });
-    isReported = report.violations.some(({ checker }) => checker === symptom);
-  }
-  expect(isReported).toBe(true);
-});
+test.each(sampleOf(2, Object.entries(AUDIT_FLAWS)))(
+  "a flaw is found: %s",
+  async (_, { parts, symptom }) => {
+    let isReported = false;
+    for (let seed = 1; seed <= FLAW_SEEDS && !isReported; seed += 1) {
+      const topology = { ...AUDIT_TOPOLOGY, poison: 0.2, handlerMsMax: 2_000 };
+      const report = await runSeed(seed, { drain, topology, parts, mix: LOSSY_MIX, hours: HOURS });
+      isReported = report.violations.some(({ checker }) => checker === symptom);
+    }
+    expect(isReported).toBe(true);
+  },
+);
 
 test.each(Object.entries(MISTAKEN_WORLDS))("audits report it: %s", async (_, world) => {
   const { seed, topology, status } = world;

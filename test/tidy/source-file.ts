@@ -144,10 +144,14 @@ export function walk(
   field = "",
 ): void {
   visit(node, parent, field);
-  for (const [name, value] of Object.entries(node)) {
-    for (const child of Array.isArray(value) ? value : [value]) {
-      if (isNode(child)) walk(child, visit, node, name);
+  for (const name in node) {
+    const value = node[name];
+    if (typeof value !== "object" || value === null) continue; // Most fields are plain values.
+    if (!Array.isArray(value)) {
+      if (isNode(value)) walk(value, visit, node, name);
+      continue;
     }
+    for (const child of value) if (isNode(child)) walk(child, visit, node, name);
   }
 }
 

@@ -1,21 +1,14 @@
 // Bucket flags: where a command that lists a bucket finds it, and the pipeline's ledger.
 
 import { type RunSettings, SETTINGS } from "../../run/config.ts";
-import { text, wholeNumber } from "../command.ts";
-
-const GENERATION_MAX = 1_000_000;
+import { text } from "../command.ts";
+import { generationFlag, ledgerLocation } from "./location-flags.ts";
 
 export const bucketFlags = {
   bucket: text("BUCKET", null, "Bucket to list (default: the bucket of the pipeline)."),
   prefix: text("TEXT", null, "Only keys that start with this text (default: the pipeline's)."),
-  generation: wholeNumber(
-    "NUMBER",
-    { min: 0, max: GENERATION_MAX },
-    null,
-    "Ledger generation (default: from the pipeline file).",
-  ),
-  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  generation: generationFlag("Ledger generation (default: from the pipeline file)."),
+  ...ledgerLocation,
   endpoint: {
     ...text(
       "URL",

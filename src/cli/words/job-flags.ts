@@ -1,9 +1,8 @@
 // Job flags: where outbox, ledger and queue of jobs are; the commands on jobs share them.
 
 import { SETTINGS } from "../../run/config.ts";
-import { text, wholeNumber } from "../command.ts";
-
-const GENERATION_MAX = 1_000_000;
+import { text } from "../command.ts";
+import { generationFlag, ledgerLocation } from "./location-flags.ts";
 
 export const storeFlags = {
   outbox: text(
@@ -11,8 +10,7 @@ export const storeFlags = {
     null,
     "Outbox: sqlite:path, postgres://… or dynamodb://table (default: the ledger's store).",
   ),
-  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  ...ledgerLocation,
 };
 
 export const targetFlags = {
@@ -46,10 +44,5 @@ export const scopeFlags = {
     null,
     "File or name of the pipeline that processes the jobs (required).",
   ),
-  generation: wholeNumber(
-    "NUMBER",
-    { min: 0, max: GENERATION_MAX },
-    null,
-    "Generation of its records (default: from the pipeline file, or 0).",
-  ),
+  generation: generationFlag("Generation of its records (default: from the pipeline file, or 0)."),
 };

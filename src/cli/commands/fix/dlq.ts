@@ -17,8 +17,8 @@ import {
 import { createLiveScreen } from "../../screen/live-screen.ts";
 import { interruption } from "../../stop-signals.ts";
 import { age } from "../../words/age-flag.ts";
+import { ledgerLocation, pipelineLocation, serverLocation } from "../../words/location-flags.ts";
 
-const GENERATION_MAX = 1_000_000;
 const RATE_MAX = 1_000;
 const LIMIT_MAX = 100_000;
 const FOLLOW_S_MAX = 86_400;
@@ -27,40 +27,13 @@ const SECOND_MS = 1_000;
 
 /** Flags that name the ledger and the pipeline. */
 export const locationFlags = {
-  pipeline: text(
-    "FILE|NAME",
-    null,
-    "Pipeline file or name; required if the ledger has several pipelines.",
-  ),
-  generation: wholeNumber(
-    "NUMBER",
-    { min: 0, max: GENERATION_MAX },
-    null,
-    "Only this generation (default: from the pipeline file, 0 of a named pipeline, otherwise all).",
-  ),
-  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  ...pipelineLocation,
+  ...ledgerLocation,
 };
 
 /** Flags that name the queues. */
 export const queueFlags = {
-  endpoint: {
-    ...text(
-      "URL",
-      null,
-      "SQS endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS; " +
-        "--ledger disables the search for a running cloud).",
-    ),
-    env: SETTINGS.endpoint.env,
-  },
-  region: {
-    ...text(
-      "REGION",
-      null,
-      "Region of the queues (default: us-east-1 on a local endpoint, else what the AWS SDK finds).",
-    ),
-    env: SETTINGS.region.env,
-  },
+  ...serverLocation,
   queue: {
     ...text("QUEUE", null, "Source queue (default: the queue that the dossiers name)."),
     env: SETTINGS.queue.env,

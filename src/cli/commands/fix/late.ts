@@ -3,32 +3,12 @@
 //   L2. The exit code is 1 if a record that should have been released was not.
 
 import { SETTINGS } from "../../../run/config.ts";
-import {
-  command,
-  EXIT_FAILED,
-  EXIT_OK,
-  text,
-  toggle,
-  UsageError,
-  wholeNumber,
-} from "../../command.ts";
-
-const GENERATION_MAX = 1_000_000;
+import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
+import { ledgerLocation, pipelineLocation, serverLocation } from "../../words/location-flags.ts";
 
 const location = {
-  pipeline: text(
-    "FILE|NAME",
-    null,
-    "Pipeline file or name; required if the ledger has several pipelines.",
-  ),
-  generation: wholeNumber(
-    "NUMBER",
-    { min: 0, max: GENERATION_MAX },
-    null,
-    "Only this generation (default: from the pipeline file, 0 of a named pipeline, otherwise all).",
-  ),
-  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  ...pipelineLocation,
+  ...ledgerLocation,
 };
 
 const which = {
@@ -79,23 +59,7 @@ export const lateRelease = command({
     ...which,
     all: toggle("All held records of the pipeline."),
     "dry-run": toggle("Print what would be released, and change nothing."),
-    endpoint: {
-      ...text(
-        "URL",
-        null,
-        "SQS endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS; " +
-          "--ledger disables the search for a running cloud).",
-      ),
-      env: SETTINGS.endpoint.env,
-    },
-    region: {
-      ...text(
-        "REGION",
-        null,
-        "Region of the queue (default: us-east-1 on a local endpoint, else what the AWS SDK finds).",
-      ),
-      env: SETTINGS.region.env,
-    },
+    ...serverLocation,
     queue: {
       ...text("QUEUE", null, "Queue of the pipeline (default: the queue that held records name)."),
       env: SETTINGS.queue.env,

@@ -4,9 +4,9 @@
 
 import { SETTINGS } from "../../../run/config.ts";
 import type { RetryOutcome } from "../../../run/control/retry-record.ts";
-import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../../command.ts";
+import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../../command.ts";
+import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
 
-const GENERATION_MAX = 1_000_000;
 const GOES_ON: ReadonlySet<RetryOutcome["kind"]> = new Set(["retried", "visible", "waits"]);
 
 export const retry = command({
@@ -22,14 +22,10 @@ export const retry = command({
       null,
       "Pipeline file or name (default: all pipelines of the ledger).",
     ),
-    generation: wholeNumber(
-      "NUMBER",
-      { min: 0, max: GENERATION_MAX },
-      null,
+    generation: generationFlag(
       "Only this generation (default: 0 of a named pipeline, otherwise all).",
     ),
-    ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-    data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+    ...ledgerLocation,
     queue: {
       ...text("QUEUE", null, "Queue of the pipeline (default: all queues of the cloud)."),
       env: SETTINGS.queue.env,

@@ -6,11 +6,9 @@
 import { hostname, userInfo } from "node:os";
 import { TidegateError } from "../../../core/errors.ts";
 import type { LedgerScope } from "../../../ports/record.ts";
-import { SETTINGS } from "../../../run/config.ts";
-import { command, EXIT_OK, type ExitCode, text, toggle, wholeNumber } from "../../command.ts";
+import { command, EXIT_OK, type ExitCode, text, toggle } from "../../command.ts";
 import type { DeadLetterSession } from "../../sessions/dead-letter-session.ts";
-
-const GENERATION_MAX = 1_000_000;
+import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
 
 const argument = {
   name: "FILE|NAME",
@@ -19,14 +17,10 @@ const argument = {
 } as const;
 
 const location = {
-  generation: wholeNumber(
-    "NUMBER",
-    { min: 0, max: GENERATION_MAX },
-    null,
+  generation: generationFlag(
     "Only this generation (default: from the pipeline file, 0 of a named pipeline, otherwise all).",
   ),
-  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  ...ledgerLocation,
 };
 
 interface Location {

@@ -3,7 +3,6 @@
 import { parseInstant } from "../../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { RecordOrder } from "../../../ports/ledger.ts";
-import { SETTINGS } from "../../../run/config.ts";
 import { OUTCOMES, type OutcomeName } from "../../../run/why/record-outcomes.ts";
 import {
   command,
@@ -15,8 +14,8 @@ import {
   UsageError,
   wholeNumber,
 } from "../../command.ts";
+import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
 
-const GENERATION_MAX = 1_000_000;
 const LIMIT_MAX = 1_000_000;
 const LIMIT_DEFAULT = "100";
 const ORDERS = ["event-time", "commit-time", "object"] as const satisfies readonly RecordOrder[];
@@ -39,8 +38,7 @@ export function instantFlag(doc: string): Flag<EpochMs> {
 }
 
 const ledgerFlags = {
-  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  ...ledgerLocation,
 };
 
 export const recordsDuplicates = command({
@@ -49,10 +47,7 @@ export const recordsDuplicates = command({
   flags: {
     ...ledgerFlags,
     pipeline: text("FILE|NAME", null, "Pipeline file or name (default: all of the ledger)."),
-    generation: wholeNumber(
-      "NUMBER",
-      { min: 0, max: GENERATION_MAX },
-      null,
+    generation: generationFlag(
       "Only this generation (default: 0 of a named pipeline, otherwise all).",
     ),
     limit: wholeNumber("NUMBER", { min: 1, max: 1_000 }, "10", "Records of each pipeline."),
@@ -101,10 +96,7 @@ export const recordsList = command({
       null,
       "Pipeline file or name (default: all pipelines of the ledger, which counts all records first).",
     ),
-    generation: wholeNumber(
-      "NUMBER",
-      { min: 0, max: GENERATION_MAX },
-      null,
+    generation: generationFlag(
       "Only this generation (default: 0 of a named pipeline, otherwise all).",
     ),
     since: instantFlag("Only records at this time or later: 2026-11-17T08:00:00Z or 2026-11-17."),

@@ -3,7 +3,7 @@
 //       1 after --timeout. What holds it back is printed whenever it changes.
 //   W2. Without a pipeline file, queued messages are not known, so only the ledger's view is shown.
 
-import { INSTANT_MS_MAX, parseInstant } from "../../../core/encoding/rfc3339.ts";
+import { INSTANT_MS_MAX } from "../../../core/encoding/rfc3339.ts";
 import { durationMs, type EpochMs, seconds } from "../../../core/units.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import {
@@ -11,32 +11,17 @@ import {
   EXIT_FAILED,
   EXIT_OK,
   type ExitCode,
-  type Flag,
   text,
   toggle,
   UsageError,
   wholeNumber,
 } from "../../command.ts";
 import type { Output } from "../../screen/output.ts";
+import { ledgerLocation, serverLocation } from "../../words/location-flags.ts";
+import { timeFlag } from "../../words/time-flag.ts";
 
 const TIMEOUT_S_MAX = Math.floor(INSTANT_MS_MAX / 1_000);
 const POLL_MS = seconds(1);
-
-function instant(doc: string): Flag<EpochMs> {
-  return {
-    value: "TIME",
-    fallback: null,
-    doc,
-    parse(given, name) {
-      const parsed = parseInstant(String(given));
-      if (parsed.kind === "instant") return parsed.epochMs;
-      const example = "2026-03-01T00:00:00Z";
-      throw new UsageError(
-        `--${name} must be a time with a zone such as ${example}, not "${given}"`,
-      );
-    },
-  };
-}
 
 export const watermark = command({
   name: "watermark",
@@ -47,32 +32,15 @@ export const watermark = command({
     optional: true,
   },
   flags: {
-    "wait-until": instant("Wait until every record before this time is settled, then exit."),
+    "wait-until": timeFlag("Wait until every record before this time is settled, then exit."),
     timeout: wholeNumber(
       "S",
       { min: 0, max: TIMEOUT_S_MAX },
       null,
       "Seconds to wait at most (default: no limit).",
     ),
-    ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-    data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
-    endpoint: {
-      ...text(
-        "URL",
-        null,
-        "SQS endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS; " +
-          "--ledger disables the search for a running cloud).",
-      ),
-      env: SETTINGS.endpoint.env,
-    },
-    region: {
-      ...text(
-        "REGION",
-        null,
-        "Region of the queues (default: us-east-1 on a local endpoint, else what the AWS SDK finds).",
-      ),
-      env: SETTINGS.region.env,
-    },
+    ...ledgerLocation,
+    ...serverLocation,
     queue: {
       ...text("QUEUE", null, "Queue of the pipeline (default: from the pipeline file)."),
       env: SETTINGS.queue.env,

@@ -1,10 +1,8 @@
 // tidegate why: the history of an event, from the ledger.
 
 import type { Ledger } from "../../../ports/ledger.ts";
-import { SETTINGS } from "../../../run/config.ts";
-import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../../command.ts";
-
-const GENERATION_MAX = 1_000_000;
+import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../../command.ts";
+import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
 
 export const why = command({
   name: "why",
@@ -14,17 +12,13 @@ export const why = command({
     doc: "s3://bucket/key, an object key in the pipeline's bucket, a business, record or event key, or an event id, message id or part of an object name.",
   },
   flags: {
-    ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-    data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+    ...ledgerLocation,
     pipeline: text(
       "FILE|NAME",
       null,
       "Pipeline file or name (default: all pipelines of the ledger).",
     ),
-    generation: wholeNumber(
-      "NUMBER",
-      { min: 0, max: GENERATION_MAX },
-      null,
+    generation: generationFlag(
       "Only this generation (default: 0 of a named pipeline, otherwise all).",
     ),
     json: toggle("Print each history as a JSON line."),

@@ -5,7 +5,6 @@ import type { LineageFacts } from "../../../lineage/lineage-facts.ts";
 import { LINEAGE_FORMATS } from "../../../lineage/merge-documents.ts";
 import type { Ledger, RunRow } from "../../../ports/ledger.ts";
 import type { LedgerScope } from "../../../ports/record.ts";
-import { SETTINGS } from "../../../run/config.ts";
 import type { LocationOf } from "../../../run/lineage/recorded-run.ts";
 import {
   command,
@@ -15,26 +14,19 @@ import {
   oneOf,
   text,
   toggle,
-  wholeNumber,
 } from "../../command.ts";
 import type { Output } from "../../screen/output.ts";
+import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
 
-const GENERATION_MAX = 1_000_000;
 const PIPELINE_FILE = /\.m?[jt]s$/;
 const OBJECT_URL = /^s3:\/\/([^/]+)\/(.+)$/s;
 const TABLE_ROW = /^([^:/]+):(.+)$/s;
 const RUNS_MAX = 1_000;
 
 const ledgerFlags = {
-  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  ...ledgerLocation,
   pipeline: text("FILE|NAME", null, "Pipeline file or name (default: all of the ledger)."),
-  generation: wholeNumber(
-    "NUMBER",
-    { min: 0, max: GENERATION_MAX },
-    null,
-    "Only this generation (default: all).",
-  ),
+  generation: generationFlag("Only this generation (default: all)."),
 };
 
 interface LedgerFlags {

@@ -18,6 +18,7 @@ import {
 import { createLiveScreen } from "../../screen/live-screen.ts";
 import type { Output } from "../../screen/output.ts";
 import { interruption } from "../../stop-signals.ts";
+import { ledgerLocation } from "../../words/location-flags.ts";
 import { instantFlag } from "../look/records.ts";
 import { PIPELINE_FILE } from "../start/run.ts";
 
@@ -28,8 +29,7 @@ const BUCKET_URL = /^s3:\/\/([^/]+)\/?(.*)$/s;
 const TARGETS = ["shadow", "live"] as const;
 
 export const replayLocation = {
-  ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-  data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+  ...ledgerLocation,
   endpoint: {
     ...text(
       "URL",

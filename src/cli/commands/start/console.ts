@@ -5,6 +5,7 @@ import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_OK, text, textList, toggle, wholeNumber } from "../../command.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { stopSignal } from "../../stop-signals.ts";
+import { ledgerLocation } from "../../words/location-flags.ts";
 import { queueFlags } from "../fix/dlq.ts";
 
 const PORT_MAX = 65_535;
@@ -34,8 +35,7 @@ export const consoleCommand = command({
   summary: "Serve the web console for a pipeline that runs elsewhere, such as on AWS.",
   flags: {
     pipeline: text("FILE", null, "Pipeline file: for its masks, its queue and its setup check."),
-    ledger: { ...text("URL", null, SETTINGS.ledger.doc), env: SETTINGS.ledger.env },
-    data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
+    ...ledgerLocation,
     ...queueFlags,
     queue: {
       ...text("QUEUE", null, "Queue of the pipeline (default: from the pipeline file)."),
