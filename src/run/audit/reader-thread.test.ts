@@ -57,7 +57,7 @@ function judged(one: AuditedRecord) {
     eventTime: input.eventTime,
     object: input.object,
     event: kindOfRecord(AUDIT_SCOPE, one, null),
-    place: placeOfRecord(one),
+    position: placeOfRecord(one),
   };
 }
 
@@ -70,7 +70,7 @@ test("the records of these tests have every kind of state, event and place", asy
   expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(["committed", "parked", "failed"]));
   expect(new Set(all.map(({ event }) => event))).toEqual(new Set(["created", "listed", "removed"]));
   expect(all.filter(({ superseded }) => superseded)).toHaveLength(1);
-  expect(all.some(({ event, place }) => event === "listed" && place !== null)).toBe(true);
+  expect(all.some(({ event, position }) => event === "listed" && position !== null)).toBe(true);
 });
 
 function digestOf(world: AuditWorld, lines: readonly AuditLine[]): string {
