@@ -44,8 +44,8 @@ test("a fast commit writes the same as the transition", () => {
         throw new Error("the transition rejected the commit of a held claim");
       const { digest, detail } = toColumns(step.record);
       const added = encodeEntries(step.entries);
-      const { fence: kept } = step.record;
-      expect(fastCommit(item, now)).toEqual({ key, fence: kept, digest, detail, added });
+      const { fence: stored } = step.record;
+      expect(fastCommit(item, now)).toEqual({ key, fence: stored, digest, detail, added });
     }),
   );
 });

@@ -3,6 +3,8 @@
 //   L1. Every row of a page has its result before the next page is read, so that memory is bounded
 //       and order is preserved.
 //   L2. The first row that cannot be sent ends the run; later rows stay in the outbox.
+//   L3. Runs of one owner follow each other. A lease does not protect a row from its own owner, so
+//       of several runs at the same time each would send every row.
 
 import type { Outbox, OutboxLease, OutboxRow } from "../ports/outbox.ts";
 import type { OutboxSender, RowSendResult } from "./outbox-sender.ts";
@@ -41,6 +43,22 @@ export async function sendBacklog(
     }
     if (failed !== null || rows.length < PAGE_ROWS) return { results, ...counts, failed }; // L2
   }
+}
+
+/** Calls during a run wait for it, and share the next one, which finds all their rows (L3). */
+export function oneRunAtATime<T>(run: () => Promise<T>): () => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  let next: Promise<T> | null = null;
+  return () => {
+    if (next !== null) return next;
+    const shared = last.then(() => {
+      next = null;
+      return run();
+    });
+    next = shared;
+    last = shared.catch(() => undefined);
+    return shared;
+  };
 }
 
 function addResult(

@@ -152,6 +152,32 @@ describe("a batch", () => {
     expect(sent.toSorted()).toEqual(names.toSorted());
   });
 
+  test("that is registered at the same time as others sends each of their jobs once (N5)", async () => {
+    const world = await createProducerWorld("downloads");
+    await using _ = world;
+    const ledger = createMemoryLedger({ clock: world.cloud.clock });
+    const batches = createBatches({ ...world.ports, ledger }, { scope: SCOPE, owner: "poller" });
+    const names = Array.from({ length: 30 }, (_, n) => `f${n}`);
+    const register = (name: string) => batches.register(`B-${name}`, [job(name)]);
+    const results = await passTime(world, Promise.all(names.map(register)));
+    expect(results.map(({ kind }) => kind)).toEqual(names.map(() => "registered"));
+    const sent = world.calls
+      .flat()
+      .map(({ body }) => (JSON.parse(body) as { FileID: string }).FileID);
+    expect(sent.toSorted()).toEqual(names.toSorted());
+  });
+
+  test("whose sends fail reports it to every registration that shares them (N5)", async () => {
+    const { world, batches } = await createWorld();
+    await using _ = world;
+    world.interfere = unavailable;
+    const register = (name: string) => batches.register(`B-${name}`, [job(name)]);
+    const failing = await passTime(world, Promise.all(["a", "b", "c"].map(register)));
+    for (const result of failing) expect(result).toMatchObject({ failed: expect.any(Error) });
+    world.interfere = (messages, send) => send(messages);
+    expect(await passTime(world, register("a"))).toMatchObject({ sent: 3, failed: null });
+  });
+
   test("may have events of a producer instead of own messages", async () => {
     const { world, registry, batches } = await createWorld();
     await using _ = world;

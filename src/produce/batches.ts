@@ -7,12 +7,14 @@
 //   N3. Registering again is idempotent: rows and items that exist are kept, and what is unsent is
 //       sent. Other jobs under the same name are a conflict, reported before anything is stored.
 //   N4. A job that another batch registered before is not sent again. It is an item of both.
+//   N5. Batches that are registered at the same time share their sends: each job is sent once, not
+//       once per registration (L3 of backlog.ts).
 
 import { unreachable } from "../core/assert.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { ExpectedItem, JobBatch } from "../ports/batches.ts";
 import type { OutboxEntry, OutboxLease, OutboxRow } from "../ports/outbox.ts";
-import { sendBacklog } from "./backlog.ts";
+import { type Backlog, oneRunAtATime, sendBacklog } from "./backlog.ts";
 import { BatchDigest } from "./batch-digest.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import { type BatchJob, createJobRegistry, type RegistryPorts } from "./jobs.ts";
@@ -27,7 +29,10 @@ export interface BatchesOptions extends Omit<OutboxSenderOptions, "onPoint"> {
   readonly scope: { readonly pipeline: string; readonly generation: number };
   /** Required for FIFO targets, as in a producer. */
   readonly groups?: GroupStrategy;
-  /** Names this process in the outbox. Default: random. */
+  /**
+   * Names this process in the outbox. Default: random. One process creates its `Batches` once: two
+   * of one owner would send each other's jobs.
+   */
   readonly owner?: string;
   /** For tests that kill the process at a named point. */
   readonly onPoint?: (point: BatchPoint) => void;
@@ -49,7 +54,7 @@ export type RegisterBatchResult =
       readonly batch: JobBatch;
       /** Jobs that no batch or producer had registered before. */
       readonly added: number;
-      /** Messages sent by this call, older pending ones included. */
+      /** Messages that this call sent, with older ones and those of calls at the same time. */
       readonly sent: number;
       /** Why messages are still pending; a relay or the next call sends them. Null if none are. */
       readonly failed: Error | null;
@@ -106,12 +111,14 @@ class OutboxBatches implements Batches {
   readonly #ports: BatchesPorts;
   readonly #options: BatchesOptions;
   readonly #lease: OutboxLease;
+  readonly #sendPending: () => Promise<Backlog>;
   readonly #onPoint: (point: BatchPoint) => void;
 
   constructor(ports: BatchesPorts, options: BatchesOptions) {
     this.#ports = ports;
     this.#options = options;
     this.#lease = { owner: options.owner ?? ports.random.uuid(), leaseMs: SEND_LEASE_MS };
+    this.#sendPending = oneRunAtATime(() => sendBacklog(ports, this.#sender(), this.#lease)); // N5
     this.#onPoint = options.onPoint ?? (() => {});
   }
 
@@ -136,7 +143,7 @@ class OutboxBatches implements Batches {
       return { kind: "conflict", batch, itemCount }; // Another process replaced it meanwhile.
     }
     this.#onPoint("sealed");
-    const { sent, failed } = await sendBacklog(this.#ports, this.#sender(), this.#lease);
+    const { sent, failed } = await this.#sendPending();
     return { kind: "registered", batch: sealed, added, sent, failed: failed?.error ?? null };
   }
 
@@ -147,7 +154,7 @@ class OutboxBatches implements Batches {
       scope: this.#options.scope,
     });
     if ((await outbox.findBatch(target.name, name)) === undefined) return undefined;
-    const backlog = await sendBacklog(this.#ports, this.#sender(), this.#lease);
+    const backlog = await this.#sendPending();
     const counts: Counts = {
       sent: backlog.sent,
       claimed: 0,

@@ -3,6 +3,8 @@
 //       response.
 //   Y2. `name` is the workload's name of a record (e17), `actor` a process (consumer-2).
 
+import type { AbsenceCause } from "../replay/archived-messages.ts";
+import type { HiddenBy } from "./hidden-value.ts";
 import type { TableEvent } from "./tables/table-events.ts";
 
 export interface WaitingMessage {
@@ -178,7 +180,13 @@ type Event =
       readonly value: string;
     }
   /** The archive has a message from here on. */
-  | { readonly kind: "archived"; readonly name: string; readonly object: string }
+  | {
+      readonly kind: "archived";
+      readonly name: string;
+      readonly object: string;
+      /** Whether it is stored as a masked message. Default: false. */
+      readonly masked?: boolean;
+    }
   /** What a handler got of a message, in worlds with an archive. */
   | {
       readonly kind: "read";
@@ -186,15 +194,32 @@ type Event =
       readonly replayed: boolean;
       readonly content: string;
     }
-  /** A replay found that an archived message is gone or was changed. */
-  | { readonly kind: "not-replayable"; readonly object: string; readonly reason: string }
+  /** A replay cannot use an archived message, and says why. */
+  | {
+      readonly kind: "not-replayable";
+      readonly object: string;
+      readonly cause: AbsenceCause;
+      readonly reason: string;
+    }
   /** A replay of archived messages ended. */
-  | { readonly kind: "messages-replayed"; readonly inputs: number; readonly committed: number }
-  /** A value that governance refused was stored, or sent to another queue. */
+  | {
+      readonly kind: "messages-replayed";
+      readonly inputs: number;
+      readonly committed: number;
+      readonly failed: number;
+    }
+  /** A value that governance refused or had masked was stored, or sent to another queue. */
   | {
       readonly kind: "exposed";
       readonly name: string;
-      readonly where: "a dead letter" | "the late queue" | "the ledger" | "the archive" | "a log";
+      readonly by: HiddenBy;
+      readonly where:
+        | "a dead letter"
+        | "the late queue"
+        | "the ledger"
+        | "the archive"
+        | "the output of a replay"
+        | "a log";
     }
   /** A backfill listed an object; `of` is the change that put it, if a notification reports it. */
   | { readonly kind: "listed"; readonly name: string; readonly of: string | null }

@@ -73,9 +73,16 @@ export async function runSeed(seed: number, options: RunSeedOptions): Promise<Se
   };
 }
 
-/** Files fill tables if the world has files, and nothing else that writes records of its own. */
-function fitting({ tables, ...topology }: Topology): Topology {
+/**
+ * Files fill tables if the world has files, and nothing else that writes records of its own. Only
+ * messages are archived.
+ */
+function fitting({ tables, archive = false, ...topology }: Topology): Topology {
   const { contents, sink, backfills = 0 } = topology;
   const fits = contents === "objects" && sink === "transactional" && backfills === 0;
-  return fits && tables !== undefined ? { ...topology, tables } : topology;
+  return {
+    ...topology,
+    ...(fits && tables !== undefined && { tables }),
+    ...(archive && contents === "messages" && { archive }),
+  };
 }

@@ -136,7 +136,7 @@ function otherActionOf(event: Extract<HistoryEvent, { kind: OtherKind }>): strin
     case "late-sent":
       return `sends ${event.name} to the late queue (message ${short(event.messageId)})`;
     case "exposed":
-      return `writes the refused value of ${event.name} to ${event.where}`;
+      return `writes the ${event.by} value of ${event.name} to ${event.where}`;
     case "complete":
       return `reports that everything before ${timeOf(event.value).trim()} is settled`;
     case "released":

@@ -22,7 +22,7 @@ export interface SwarmDraw {
 
 export function drawSwarm(seed: number): SwarmDraw {
   const dice = createNamedDice(seed, "swarm");
-  const topology = withDraws(dice, withTables(dice, drawTopology(dice)));
+  const topology = withArchive(dice, withDraws(dice, withTables(dice, drawTopology(dice))));
   return { topology, mix: dice.roll("calm", 0.03) ? NO_FAULTS : drawMix(dice) };
 }
 
@@ -115,6 +115,19 @@ function withDraws(dice: NamedDice, topology: Topology): Topology {
   return { ...topology, draws: true, unsteadyTimes };
 }
 
+/** Pipelines of some of the worlds with messages archive them, and have some of them masked. */
+function withArchive(dice: NamedDice, topology: Topology): Topology {
+  if (topology.contents !== "messages" || !dice.roll(ARCHIVE_DRAW, ARCHIVE_PROBABILITY)) {
+    return topology;
+  }
+  const masked = dice.roll("masks", 0.6) ? 0.2 : 0;
+  const masksTimes = masked > 0 && dice.roll("masked times", 0.5);
+  return { ...topology, archive: true, masked, masksTimes };
+}
+
+const ARCHIVE_DRAW = "message archive";
+/** Of the worlds with messages. */
+const ARCHIVE_PROBABILITY = 0.1;
 /** Of the worlds with objects and a transactional sink. */
 const TABLES_PROBABILITY = 0.4;
 

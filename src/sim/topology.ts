@@ -79,6 +79,10 @@ export interface Topology {
   readonly timeoutMs: number;
   /** Fraction of the producers' messages that governance refuses. */
   readonly refused: number;
+  /** Fraction of the other messages whose payload governance has masked. Default: none. */
+  readonly masked?: number;
+  /** Whether the mask hides event times, too, so that no replay can read it. Default: false. */
+  readonly masksTimes?: boolean;
   /** Whether handlers use the time and the random values of their context. Default: false. */
   readonly draws?: boolean;
   /** Whether the event time function gives another time at every call. Default: false. */

@@ -16,6 +16,8 @@ export interface HandlerPlan {
   readonly hanging: boolean;
   /** Governance refuses its payload. */
   readonly refused?: boolean;
+  /** Governance has its payload masked. */
+  readonly masked?: boolean;
 }
 
 export interface WorkloadItem {
@@ -96,13 +98,15 @@ function drawLateMs(dice: NamedDice, name: string, { lateEvents }: Topology): nu
 
 function drawPlan(dice: NamedDice, name: string, topology: Topology): HandlerPlan {
   const slow = dice.roll(`${name} slow`, topology.slow);
+  const refused = dice.roll(`${name} refused`, topology.refused);
   const ordinaryMs = dice.fraction(`${name} ms`) * topology.handlerMsMax;
   return {
     durationMs: Math.floor(slow ? topology.visibilityMs * SLOW_LEASES : ordinaryMs),
     failures: drawFailures(dice, name, topology),
     poison: dice.roll(`${name} poison`, topology.poison),
     hanging: dice.roll(`${name} hanging`, topology.hanging),
-    refused: dice.roll(`${name} refused`, topology.refused),
+    refused,
+    masked: !refused && dice.roll(`${name} masked`, topology.masked ?? 0),
   };
 }
 

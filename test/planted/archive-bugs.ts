@@ -7,13 +7,14 @@ import { createConsumer } from "../../src/ingest/running/consumer.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import type { WorldParts } from "../../src/sim/world-parts.ts";
 
-/** Worlds of messages whose pipeline archives them, and in which replays run. */
+/** Worlds of messages whose pipeline archives them, masked in part, and in which replays run. */
 export const ARCHIVE_TOPOLOGY = {
   contents: "messages",
   archive: true,
   batches: 0,
   events: 60,
   groups: 6,
+  masked: 0.25,
 } as const;
 
 export interface ArchiveFlaw {
@@ -21,6 +22,22 @@ export interface ArchiveFlaw {
   /** The checker that must report it. */
   readonly checker: string;
 }
+
+/** Archives what a consumer receives, before anything judges it. */
+const createHastyConsumer: WorldParts["createConsumer"] = (ports, options) => {
+  const { archive } = ports;
+  const { signal } = new AbortController();
+  const receive: typeof ports.queue.receive = async (...call) => {
+    const deliveries = await ports.queue.receive(...call);
+    for (const { messageId, body, attributes, groupId, sentAt } of deliveries) {
+      const message = { messageId, body, attributes, groupId, sentAt, dedupId: null };
+      const stored = { ...message, identity: messageId, masked: false };
+      void archive?.keep(asRecordKey(`k1:${messageId}`), stored, signal).catch(() => undefined);
+    }
+    return deliveries;
+  };
+  return createConsumer({ ...ports, queue: { ...ports.queue, receive } }, options);
+};
 
 export const ARCHIVE_FLAWS: Readonly<Record<string, ArchiveFlaw>> = {
   "a commit does not wait for the archive": {
@@ -63,25 +80,12 @@ export const ARCHIVE_FLAWS: Readonly<Record<string, ArchiveFlaw>> = {
       },
     },
   },
-  "messages are archived when they are received, before they are governed": {
+  "messages are archived when they are received, before they are refused": {
     checker: "refused-stays-out",
-    parts: {
-      createConsumer(ports, options) {
-        const { archive } = ports;
-        const { signal } = new AbortController();
-        const receive: typeof ports.queue.receive = async (...call) => {
-          const deliveries = await ports.queue.receive(...call);
-          for (const { messageId, body, attributes, groupId, sentAt } of deliveries) {
-            const message = { messageId, body, attributes, groupId, sentAt, dedupId: null };
-            const stored = { ...message, identity: messageId, masked: false };
-            void archive
-              ?.keep(asRecordKey(`k1:${messageId}`), stored, signal)
-              .catch(() => undefined);
-          }
-          return deliveries;
-        };
-        return createConsumer({ ...ports, queue: { ...ports.queue, receive } }, options);
-      },
-    },
+    parts: { createConsumer: createHastyConsumer },
+  },
+  "messages are archived when they are received, before they are masked": {
+    checker: "masked-stays-hidden",
+    parts: { createConsumer: createHastyConsumer },
   },
 };

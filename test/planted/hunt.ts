@@ -3,6 +3,7 @@
 //   node test/planted/hunt.ts <bug> 1..2000              stops at the first seed that catches it
 // Prints the result as one line of JSON.
 
+import { MASK_BUGS } from "./mask-bugs.ts";
 import { plant } from "./planted-bug.ts";
 import { PLANTED_BUGS } from "./planted-bugs.ts";
 import { TABLE_BUGS } from "./table-bugs.ts";
@@ -19,7 +20,7 @@ export interface HuntResult {
 }
 
 const [name = "", ...seedTexts] = process.argv.slice(2);
-const bug = [...PLANTED_BUGS, ...TABLE_BUGS].find((each) => each.name === name);
+const bug = [...PLANTED_BUGS, ...MASK_BUGS, ...TABLE_BUGS].find((each) => each.name === name);
 if (bug === undefined && name !== "none") throw new Error(`unknown planted bug "${name}"`);
 
 function* seedsOf(texts: readonly string[]): Generator<number> {
@@ -37,8 +38,9 @@ async function hunt(): Promise<HuntResult> {
   const catches: HuntResult["catches"][number][] = [];
   let ran = 0;
   for (const seed of seedsOf(seedTexts)) {
-    const hasTables = drawSwarm(seed).topology.tables !== undefined;
-    if (bug?.world === "tables" && !hasTables) continue;
+    const { tables, archive = false } = drawSwarm(seed).topology;
+    if (bug?.world === "tables" && tables === undefined) continue;
+    if (bug?.world === "archive" && !archive) continue;
     const { violations } = await runSeed(seed, { drain });
     ran += 1;
     if (violations.length === 0) continue;

@@ -20,7 +20,7 @@ export interface PlantedBug {
   /** The checker that must report it; others may too. */
   readonly checker: string;
   /** Only worlds of this kind can show it. Default: all. */
-  readonly world?: "tables";
+  readonly world?: "tables" | "archive";
 }
 
 export const ROOT = new URL("../../", import.meta.url);

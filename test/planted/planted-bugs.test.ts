@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CHECKERS } from "../../src/sim/checkers/all-checkers.ts";
 import { catchBug, hunt, searchFor } from "./catch-bug.ts";
+import { MASK_BUGS } from "./mask-bugs.ts";
 import { occurrencesOf } from "./planted-bug.ts";
 import { PLANTED_BUGS } from "./planted-bugs.ts";
 import { TABLE_BUGS } from "./table-bugs.ts";
@@ -32,7 +33,7 @@ const THE_TWELVE = [
 const A_FEW = ["dead-letter-move-in-two-steps", "group-not-halted", "heartbeat-missing"];
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = { few: A_FEW, classic: THE_TWELVE };
-const ALL_BUGS = [...PLANTED_BUGS, ...TABLE_BUGS];
+const ALL_BUGS = [...PLANTED_BUGS, ...MASK_BUGS, ...TABLE_BUGS];
 const CAUGHT = ALL_BUGS.filter(({ name }) => CHOICES[size]?.includes(name) ?? true);
 
 test("the twelve classic mistakes are among the planted bugs", () => {

@@ -3,11 +3,12 @@
 
 import { writeFileSync } from "node:fs";
 import { firstSeeds, searchFor } from "./catch-bug.ts";
+import { MASK_BUGS } from "./mask-bugs.ts";
 import { PLANTED_BUGS } from "./planted-bugs.ts";
 import { TABLE_BUGS } from "./table-bugs.ts";
 
 const requested = process.argv.slice(2);
-for (const bug of [...PLANTED_BUGS, ...TABLE_BUGS]) {
+for (const bug of [...PLANTED_BUGS, ...MASK_BUGS, ...TABLE_BUGS]) {
   if (requested.length > 0 && !requested.includes(bug.name)) continue;
   const caught = await searchFor(bug);
   if (caught !== null) storeSeed(bug.name, caught.seed);

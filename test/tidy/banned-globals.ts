@@ -44,9 +44,13 @@ export function checkBannedGlobals(file: SourceFile): Violation[] {
   const violations: Violation[] = [];
   walk(file.program, (node, parent, field) => {
     const use = bannedUse(node, parent, field, own);
-    if (use === null) return;
-    const message = `${room} may not use ${use.name}: use ${use.instead}`;
-    violations.push({ path: file.path, line: file.lineOf(node.start), message });
+    for (const { name, instead } of [
+      ...(use === null ? [] : [use]),
+      ...bannedParts(node, parent),
+    ]) {
+      const message = `${room} may not use ${name}: use ${instead}`;
+      violations.push({ path: file.path, line: file.lineOf(node.start), message });
+    }
   });
   return violations;
 }
@@ -79,6 +83,17 @@ function bannedUse(
   }
   const instead = BANNED.get(name);
   return instead === undefined ? null : { name, instead };
+}
+
+/** Members that a pattern reads, whatever it calls them: `const { random: draw } = Math`. */
+function bannedParts(node: Node, parent: Node | null): { name: string; instead: string }[] {
+  if (node.type !== "ObjectPattern") return [];
+  const object = nameOf(parent?.init) ?? nameOf(parent?.right); // A declaration; or an assignment.
+  return (node.properties as readonly Node[]).flatMap(({ key }) => {
+    const name = nameOf(key) ?? "";
+    const instead = BANNED_MEMBERS.get(name) ?? BANNED_PAIRS.get(`${object}.${name}`);
+    return instead === undefined ? [] : [{ name, instead }];
+  });
 }
 
 /** Whether an identifier in this position reads a value, rather than naming a member or a type. */

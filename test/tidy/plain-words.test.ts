@@ -38,6 +38,12 @@ test("variables and parameters have nouns as names", () => {
   expect(inCode("const told = 1;")).toHaveLength(1);
   expect(inCode("function f(known: string) {}")).toHaveLength(1);
   expect(inCode("const { kept } = f();")).toHaveLength(1);
+  expect(inCode("const { rows: kept } = f();")).toHaveLength(1);
+  expect(inCode("const { rows: kept = [] } = f();")).toHaveLength(1);
+  expect(inCode("const { page: { rows: kept } } = f();")).toHaveLength(1);
+  expect(inCode("function f({ rows: kept }: Page) {}")).toHaveLength(1);
+  expect(inCode("for (const { rows: kept } of pages) f();")).toHaveLength(1);
+  expect(inCode("const { kept: rows } = f();")).toHaveLength(0);
   expect(inCode("const [seen] = f();")).toHaveLength(1);
   expect(inCode("f({ kept: 1 }); a.left = 2;")).toEqual([]);
 });

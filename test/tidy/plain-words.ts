@@ -160,10 +160,10 @@ function textOf(node: Node): string | null {
 function checkVariables(file: SourceFile): Violation[] {
   const violations: Violation[] = [];
   const names: { name: string; start: number }[] = [];
+  const add = ({ name, start }: Node) => names.push({ name: String(name), start });
   walk(file.program, (node, parent, field) => {
-    if (node.type === "Identifier" && isBinding(parent, field)) {
-      names.push({ name: String(node.name), start: node.start });
-    }
+    if (node.type === "Identifier" && isBinding(parent, field)) add(node);
+    if (node.type === "ObjectPattern") for (const bound of boundBy(node)) add(bound);
   });
   const pairs = new Set(names.map(({ name }) => name));
   for (const { name, start } of names) {
@@ -183,11 +183,11 @@ function isBinding(parent: Node | null, field: string): boolean {
   if (parent.type === "VariableDeclarator") return field === "id";
   if (field === "params" || parent.type === "RestElement") return true;
   if (parent.type === "ArrayPattern") return true;
-  if (parent.type === "AssignmentPattern") return field === "left";
-  return parent.type === "Property" && field === "value" && isNode(parent.key) && isPattern(parent);
+  return parent.type === "AssignmentPattern" && field === "left";
 }
 
-/** A property of a pattern has no accessor kind that an object literal's value could not have. */
-function isPattern(property: Node): boolean {
-  return property.shorthand === true && property.start === (property.value as Node).start;
+/** The variables of a pattern such as `{ a, b: c }`: `a` and `c`. Those with a default are not. */
+function boundBy({ properties }: Node): Node[] {
+  const values = (properties as readonly Node[]).map(({ value }) => value);
+  return values.filter((value) => isNode(value)).filter(({ type }) => type === "Identifier");
 }

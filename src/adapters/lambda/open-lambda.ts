@@ -118,8 +118,8 @@ function createHost(pipeline: Pipeline, settings: LambdaSettings): LambdaHost {
     clock: systemPorts.clock,
     open: async () => void (await open()),
     async openSource(arn, functionName): Promise<LambdaSource> {
-      const { ledger, sink, archive: kept, telemetry } = await open();
-      const { archive } = kept;
+      const { ledger, sink, archive: opened, telemetry } = await open();
+      const { archive } = opened;
       const environment = await openEnvironment(arn, settings);
       environments.push(environment);
       const { queue, deadLetters, objects } = environment;

@@ -7,10 +7,10 @@ const made = (more: object) =>
 
 test("frozen values are copies that no one can change (Z1)", () => {
   const parameters = { zones: ["a"] };
-  const { parameters: kept } = made({ parameters });
+  const { parameters: frozen } = made({ parameters });
   parameters.zones.push("b");
-  expect(kept).toEqual({ zones: ["a"] });
-  expect(() => (kept.zones as string[]).push("c")).toThrow(TypeError);
+  expect(frozen).toEqual({ zones: ["a"] });
+  expect(() => (frozen.zones as string[]).push("c")).toThrow(TypeError);
 });
 
 test("a run records parameters and models by value, and lookups by digest (Z2)", () => {

@@ -3,6 +3,7 @@
 import { TABLE_CHECKERS } from "../tables/table-checkers.ts";
 import { ackAfterCommit } from "./ack-after-commit.ts";
 import { archivedBeforeCommit } from "./archive/archived-before-commit.ts";
+import { maskedStaysHidden } from "./archive/masked-stays-hidden.ts";
 import { replaySameMessages } from "./archive/replay-same-messages.ts";
 import { attemptsCounted } from "./attempts-counted.ts";
 import { auditNoFalseAlarm } from "./audit/audit-no-false-alarm.ts";
@@ -57,6 +58,7 @@ export const CHECKERS: readonly Checker[] = [
   sameTimeAndRandom,
   heldNotLost,
   refusedStaysOut,
+  maskedStaysHidden,
   archivedBeforeCommit,
   replaySameMessages,
   ...TABLE_CHECKERS,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { hiddenValueOf } from "../hidden-value.ts";
 import type { HistoryEvent, WorldFacts } from "../history.ts";
-import { refusedValueOf } from "../refused-value.ts";
 import { CHECKERS } from "./all-checkers.ts";
 
 type NewEvent = HistoryEvent extends infer E
@@ -81,11 +81,18 @@ test("replay-same-messages: a replayed handler gets what a live one got", () => 
   const read = (replayed: boolean, content: string): NewEvent => {
     return { kind: "read", name: "e1", replayed, content };
   };
-  const gone: NewEvent = { kind: "not-replayable", object: "s3://archive/e1", reason: "is gone" };
+  const gone: NewEvent = {
+    kind: "not-replayable",
+    object: "s3://archive/e1",
+    cause: "gone",
+    reason: "is gone",
+  };
   const [live, same, other] = [read(false, "a"), read(true, "a"), read(true, "b")];
   expect(violatedBy(history(live, same))).not.toContain("replay-same-messages");
   expect(violatedBy(history(live, other))).toContain("replay-same-messages");
   expect(violatedBy(history(live, gone))).toContain("replay-same-messages");
+  const ended: NewEvent = { kind: "messages-replayed", inputs: 1, committed: 0, failed: 1 };
+  expect(violatedBy(history(live, ended))).toContain("replay-same-messages");
 });
 
 test("refused-stays-out: a refused value in a text, an effect or another queue is noticed", () => {
@@ -96,11 +103,30 @@ test("refused-stays-out: a refused value in a text, an effect or another queue i
     why,
     dossier: true,
   });
-  const exposed: NewEvent = { kind: "exposed", name: "e1", where: "a dead letter" };
-  const quoted = history(parked(`refused for ${refusedValueOf("e1")}`));
+  const exposed: NewEvent = { kind: "exposed", name: "e1", by: "refused", where: "a dead letter" };
+  const quoted = history(parked(`refused for ${hiddenValueOf("e1", "refused")}`));
   expect(violatedBy(history(parked("refused for ***")))).not.toContain("refused-stays-out");
   expect(violatedBy(quoted)).toContain("refused-stays-out");
   expect(violatedBy(history(exposed))).toContain("refused-stays-out");
+});
+
+test("masked-stays-hidden: a masked value is in no text, store or replay", () => {
+  const secret = hiddenValueOf("e1", "masked");
+  const read = (content: string): NewEvent => {
+    return { kind: "read", name: "e1", replayed: true, content };
+  };
+  const object = "s3://archive/e1";
+  const stored: NewEvent = { kind: "archived", name: "e1", object, masked: true };
+  const absent = (cause: "masked" | "gone"): NewEvent => {
+    return { kind: "not-replayable", object, cause, reason: "cannot be read" };
+  };
+  const exposed: NewEvent = { kind: "exposed", name: "e1", by: "masked", where: "the archive" };
+  const hidden = history(read("***"), stored, absent("masked"));
+  expect(violatedBy(hidden)).not.toContain("masked-stays-hidden");
+  for (const drafts of [[read(secret)], [exposed], [stored, absent("gone")], [absent("masked")]]) {
+    expect(violatedBy(history(...drafts))).toContain("masked-stays-hidden");
+  }
+  expect(violatedBy(history(exposed))).not.toContain("refused-stays-out");
 });
 
 test("locks-stay-local: a consumer pauses only if something failed that it depends on", () => {

@@ -15,13 +15,13 @@ import type { Sink } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
+import { hiddenValuesIn } from "../hidden-value.ts";
 import { createSimArchive } from "../ports/sim-archive.ts";
 import { createSimObjects } from "../ports/sim-bucket.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
 import { createSimObjectsSink } from "../ports/sim-objects-sink.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
 import { createSimIdempotentSink, createSimTransactionalSink } from "../ports/sim-sink.ts";
-import { refusedNamesIn } from "../refused-value.ts";
 import { SCOPE, type WorldServices } from "../services.ts";
 import { tablesPipelines } from "../tables/tables-pipeline.ts";
 import type { Topology } from "../topology.ts";
@@ -237,9 +237,10 @@ export class ConsumerHost {
         this.#services.history.add(this.name, { kind: "breaker", open: value === 1 });
       },
       log: (_level, message, fields = {}) => {
-        if (this.#options.topology.refused === 0) return;
-        for (const name of refusedNamesIn(`${message} ${Object.values(fields).join(" ")}`)) {
-          this.#services.history.add(this.name, { kind: "exposed", name, where: "a log" });
+        const { refused, masked = 0 } = this.#options.topology;
+        if (refused === 0 && masked === 0) return;
+        for (const value of hiddenValuesIn(`${message} ${Object.values(fields).join(" ")}`)) {
+          this.#services.history.add(this.name, { kind: "exposed", ...value, where: "a log" });
         }
       },
     };

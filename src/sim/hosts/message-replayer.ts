@@ -3,7 +3,7 @@
 // continues what the ledger has.
 //   R1. Records of the replay's generation are not part of the history. What its handlers read and
 //       draw is, by the name of the live record.
-//   R2. Its sink writes nothing: what a handler reads decides what it would write.
+//   R2. Its sink stores nothing, but looks for values that governance hides.
 //   R3. A drop whose answer is lost is repeated: its inputs may be gone and its entry not.
 
 import { TidegateError } from "../../core/errors.ts";
@@ -25,6 +25,7 @@ import {
 } from "../../replay/replay-registry.ts";
 import { runReplay } from "../../replay/run-replay.ts";
 import { hashText } from "../faults/named-random.ts";
+import { hiddenValuesIn } from "../hidden-value.ts";
 import { createSimArchiveReader } from "../ports/sim-archive.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
 import { SCOPE, START_AT, type WorldServices } from "../services.ts";
@@ -41,13 +42,6 @@ const WINDOW_MS = 86_400_000;
 const RECORD_KEY = /^k\d+:/;
 const PLAN = { durationMs: 5, failures: 0, poison: false, hanging: false };
 const nothing = async () => {};
-/** R2 */
-const NO_SINK: IdempotentSink = {
-  mode: "idempotent",
-  prepare: nothing,
-  apply: nothing,
-  close: nothing,
-};
 
 export class MessageReplayer {
   readonly name: string;
@@ -98,7 +92,7 @@ export class MessageReplayer {
     } else if (entry !== null) {
       const { clock, turn } = process;
       const random = createSeededRandom(`${this.#options.seed} ${this.name}`);
-      const ports = { clock, turn, random, ledger, objects, rows: null, sink: NO_SINK };
+      const ports = { clock, turn, random, ledger, objects, rows: null, sink: this.#sink() };
       const inputs = await frozenInputs(ledger, SCOPE, entry);
       const outcome = await runReplay({ ...ports, telemetry: SILENT }, inputs, {
         pipeline,
@@ -110,14 +104,29 @@ export class MessageReplayer {
         onProgress: () => undefined,
         isCancelled: async () => false,
       });
-      const { how, committed } = outcome;
+      const { how, committed, failed } = outcome;
       if (how !== "complete" && how !== "failed") throw new Error(`the replay is ${how}`);
-      const counts = { inputs: inputs.length, committed };
+      const counts = { inputs: inputs.length, committed, failed };
       this.#services.history.add(this.name, { kind: "messages-replayed", ...counts });
       this.#ended = true;
       await forgetReplay(ledger, SCOPE, entry);
     }
     this.#done = true;
+  }
+
+  /** R2 */
+  #sink(): IdempotentSink {
+    const { history } = this.#services;
+    return {
+      mode: "idempotent",
+      prepare: nothing,
+      apply: async (effects) => {
+        for (const value of hiddenValuesIn(JSON.stringify(effects))) {
+          history.add(this.name, { kind: "exposed", ...value, where: "the output of a replay" });
+        }
+      },
+      close: nothing,
+    };
   }
 
   #open(process: SimProcess) {
@@ -177,8 +186,9 @@ export class MessageReplayer {
       const plan = await planReplay(ports, pipeline, request, digests);
       const { signal } = new AbortController();
       const { present, gone } = await checkVersions(objects, pipeline, plan.inputs, signal);
-      for (const { uri, reason } of gone) {
-        this.#services.history.add(this.name, { kind: "not-replayable", object: uri, reason });
+      for (const { uri, reason, cause = "gone" } of gone) {
+        const report = { object: uri, cause, reason } as const;
+        this.#services.history.add(this.name, { kind: "not-replayable", ...report });
       }
       if (present.length === 0) return null;
       const file = { missing: gone, file: null };

@@ -5,7 +5,7 @@
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import { durationMs, epochMs, minutes } from "../../core/units.ts";
-import { createBatches, type JobInput } from "../../produce/batches.ts";
+import { type Batches, createBatches, type JobInput } from "../../produce/batches.ts";
 import { createJobRegistry, type JobRegistry } from "../../produce/jobs.ts";
 import { createSweeper } from "../../produce/sweeper.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
@@ -41,6 +41,7 @@ export class PollerHost {
   readonly #batches = new Map<string, SimBatch>();
   #incarnation = 0;
   #process: SimProcess | null = null;
+  #registering: Batches | null = null;
 
   constructor(
     services: WorldServices,
@@ -89,6 +90,7 @@ export class PollerHost {
     const onCrash = (_: SimProcess, word: number) => this.#crashed(word);
     const process = new SimProcess(NAME, scheduler, onCrash, this.hostClock);
     this.#process = process;
+    this.#registering = this.#batchesOf(process);
     ports.holders.join([process]);
     for (const batch of this.#batches.values()) {
       if (batch.items.length === batch.expected) void this.#register(process, batch); // P1
@@ -129,11 +131,15 @@ export class PollerHost {
     };
   }
 
-  async #register(process: SimProcess, batch: SimBatch): Promise<void> {
-    if (batch.registered) return;
+  #batchesOf(process: SimProcess): Batches {
     const groups = ({ payload }: { payload: Readonly<Record<string, unknown>> }) =>
       String(payload.group);
-    const batches = createBatches(this.#portsOf(process), { scope: SCOPE, groups, owner: NAME });
+    return createBatches(this.#portsOf(process), { scope: SCOPE, groups, owner: NAME });
+  }
+
+  async #register(process: SimProcess, batch: SimBatch): Promise<void> {
+    const batches = this.#registering;
+    if (batch.registered || batches === null) return;
     const jobs = batch.items.map((item) => jobOf(item, this.#options.topology));
     while (!batch.registered) {
       const result = await batches.register(batch.name, jobs).catch(() => null);

@@ -6,10 +6,10 @@ import { durationMs, type EpochMs, epochMs } from "../../core/units.ts";
 import { perEntity } from "../../produce/group-strategy.ts";
 import type { Producer } from "../../produce/producer.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
+import { hiddenValueOf } from "../hidden-value.ts";
 import { createSimOutbox } from "../ports/sim-outbox.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";
 import { EVENT_SOURCE, identityOf } from "../record-names.ts";
-import { refusedValueOf } from "../refused-value.ts";
 import { START_AT, type WorldServices } from "../services.ts";
 import type { Topology } from "../topology.ts";
 import type { WorkloadItem } from "../workload.ts";
@@ -113,8 +113,12 @@ export class ProducerHost {
   #send(process: SimProcess, item: WorkloadItem, pauseMs = RETRY_MS): void {
     const { name: dedupeKey, group, plan } = item;
     const eventTime = eventTimeOf(item);
-    const note = plan.refused ? { note: refusedValueOf(dedupeKey) } : {};
-    const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload: { group, ...note } };
+    const payload = {
+      group,
+      ...(plan.refused && { note: hiddenValueOf(dedupeKey, "refused") }),
+      ...(plan.masked && { secret: hiddenValueOf(dedupeKey, "masked") }),
+    };
+    const event = { source: EVENT_SOURCE, dedupeKey, eventTime, payload };
     const again = () => this.#send(process, item, Math.min(pauseMs * RETRY_GROWTH, RETRY_MS_MAX));
     const forget = () => void this.#unconfirmed.delete(item.name);
     this.#producer?.send(event).then(forget, () => {

@@ -12,6 +12,7 @@ import type {
 import type { GovernAnswer } from "../../ingest/spec/govern.ts";
 import { GovernanceError, PermanentError } from "../../ingest/spec/handler-errors.ts";
 import type { HandlerContext } from "../../ingest/spec/pipeline-spec.ts";
+import { hiddenValueOf, hiddenValuesIn } from "../hidden-value.ts";
 import { ARCHIVE_BUCKET } from "../ports/sim-archive.ts";
 import { BUCKET } from "../ports/sim-bucket.ts";
 import { listedName, PIPELINE_NAME } from "../record-names.ts";
@@ -35,7 +36,7 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
     onMissing: topology.onMissing,
     ...(topology.contents === "objects" && { onRemoved: "handle" as const }),
     ...(topology.archive === true && { archive: { bucket: ARCHIVE_BUCKET } }),
-    ...(topology.refused > 0 && { govern: governed as never }),
+    ...governanceOf(topology),
     handler: ((event: HandlerEvent, context: HandlerContext) =>
       handle(tools, event, context)) as never,
   };
@@ -92,32 +93,35 @@ const nameInBody = (body: OwnBody) => body.dedupe_key;
 
 type Governed = EnvelopeEventFacts | { readonly body: OwnBody };
 
-/** Refuses what carries a refused value: by its answer, or by an error that quotes the value. */
+function governanceOf({ refused, masked = 0, masksTimes = false }: HandlerTools["topology"]) {
+  if (refused === 0 && masked === 0) return {};
+  const mask = ["payload.secret", ...(masksTimes ? ["event_time"] : [])];
+  return { govern: governed as never, ...(masked > 0 && { mask }) };
+}
+
+/**
+ * Refuses what carries a refused value: by its answer, or by an error that quotes the value. What
+ * has a secret is masked, even if that is masked already.
+ */
 function governed(event: Governed): GovernAnswer {
   const { payload, dedupe_key: name } = "envelope" in event ? event.envelope : event.body;
-  const note = noteOf(payload);
-  if (note === null) return "allow";
+  const { note, secret } = (payload ?? {}) as {
+    readonly note?: unknown;
+    readonly secret?: unknown;
+  };
+  if (typeof note !== "string") return secret === undefined ? "allow" : "mask";
   if (name.endsWith("1") || name.endsWith("2")) throw new GovernanceError(`refused for ${note}`);
   return "refuse";
-}
-
-/** What the handler got of a refused value, which must be nothing. */
-function noteIn(event: HandlerEvent): string {
-  if ("object" in event) return "";
-  const { payload } = "envelope" in event ? event.envelope : (event.body as OwnBody);
-  const note = noteOf(payload);
-  return note === null ? "" : ` ${note}`;
-}
-
-/** The refused value of a payload; jobs of a poller have no payload. */
-function noteOf(payload: object | undefined): string | null {
-  const { note } = (payload ?? {}) as { readonly note?: unknown };
-  return typeof note === "string" ? note : null;
 }
 
 /** What the handler got of a message. */
 function contentOf(event: Exclude<HandlerEvent, { readonly object: unknown }>): string {
   return JSON.stringify("envelope" in event ? event.envelope : event.body);
+}
+
+/** The hidden values that the handler got, which must be none. */
+function hiddenIn(event: Exclude<HandlerEvent, { readonly object: unknown }>): readonly string[] {
+  return hiddenValuesIn(contentOf(event)).map(({ name, by }) => hiddenValueOf(name, by));
 }
 
 /** The name by which the world plans a record. */
@@ -143,7 +147,7 @@ async function handle(
   if (plan.durationMs > 0) await clock.sleep(durationMs(plan.durationMs), signal);
   if (plan.poison) throw new PermanentError("this record is poison", { class: "poison" });
   if (attempt <= plan.failures) throw new Error(`attempt ${attempt} fails`);
-  if (!isObject) context.emit(`${name}${noteIn(event)}`);
+  if (!isObject) context.emit([name, ...hiddenIn(event)].join(" "));
   else if (event.kind === "removed") context.emit(`${event.object.key} removed`);
   else context.emit(await event.text());
 }

@@ -9,10 +9,10 @@ import {
   createMemoryObjectWriter,
   type MemoryObjectWriter,
 } from "../../stores/memory/object-writer.ts";
+import { hiddenValuesIn } from "../hidden-value.ts";
 import type { History } from "../history.ts";
 import type { SimProcess } from "../hosts/process.ts";
 import type { RecordNames } from "../record-names.ts";
-import { refusedNamesIn } from "../refused-value.ts";
 import type { WorldParts } from "../world-parts.ts";
 import type { Service } from "./network.ts";
 import { createCaller, type SimPorts } from "./sim-ports.ts";
@@ -28,12 +28,14 @@ export class SimArchive {
   constructor(history: History, names: RecordNames) {
     this.writer = createMemoryObjectWriter(({ bucket, key, bytes }) => {
       const text = new TextDecoder().decode(bytes);
-      for (const name of refusedNamesIn(text)) {
-        history.add(this.actor, { kind: "exposed", name, where: "the archive" });
+      for (const value of hiddenValuesIn(text)) {
+        history.add(this.actor, { kind: "exposed", ...value, where: "the archive" });
       }
       const message = decodeArchived(bytes, key);
-      const [name = ""] = typeof message === "string" ? [] : names.ofBody(message.body);
-      history.add(this.actor, { kind: "archived", name, object: `s3://${bucket}/${key}` }); // V1
+      const stored = typeof message === "string" ? { body: "", masked: false } : message;
+      const [name = ""] = names.ofBody(stored.body);
+      const object = `s3://${bucket}/${key}`;
+      history.add(this.actor, { kind: "archived", name, object, masked: stored.masked }); // V1
     });
   }
 

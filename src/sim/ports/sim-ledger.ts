@@ -26,8 +26,8 @@ import type {
 import type { RecordInput } from "../../ports/record.ts";
 import type { SinkStore } from "../../ports/sink.ts";
 import { archivedIn } from "../../replay/replay-input.ts";
+import { hiddenValuesIn } from "../hidden-value.ts";
 import type { SimProcess } from "../hosts/process.ts";
-import { refusedNamesIn } from "../refused-value.ts";
 import type { Service } from "./network.ts";
 import { createProcessTime, type ProcessTime, type StoreCaller } from "./process-time.ts";
 import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
@@ -64,7 +64,7 @@ export function createSimLedger(
       remote.plain("addNotes", async () => {
         await inner.addNotes(scope, notes);
         for (const note of notes) {
-          recordExposed(ports, process.name, note.body);
+          recordExposed(ports, process.name, note);
           if (note.kind !== "watermark") continue;
           const stored = await inner.findNote(scope, note.kind, note.name);
           const at = { value: note.at, stored: stored?.at ?? note.at };
@@ -75,10 +75,16 @@ export function createSimLedger(
   };
 }
 
-/** Adds the refused values that the ledger is asked to store. */
-function recordExposed({ history }: SimPorts, actor: string, text: string): void {
-  for (const name of refusedNamesIn(text)) {
-    history.add(actor, { kind: "exposed", name, where: "the ledger" });
+/** Adds the hidden values that the ledger is asked to store. */
+function recordExposed(
+  { history }: SimPorts,
+  actor: string,
+  { kind, body }: Pick<NoteInput, "kind" | "body">,
+): void {
+  for (const value of hiddenValuesIn(body)) {
+    // A message that is held has no other copy, and is masked after its release.
+    if (value.by === "masked" && kind === "held") continue;
+    history.add(actor, { kind: "exposed", ...value, where: "the ledger" });
   }
 }
 
@@ -316,7 +322,7 @@ function createRecorder(ports: SimPorts, actor: string) {
       else {
         const { kind, attempts } = result;
         const details = { name, attempts, why: failure.message };
-        recordExposed(ports, actor, note?.body ?? "");
+        if (note !== undefined) recordExposed(ports, actor, note);
         if (kind === "failed") add({ kind, ...details });
         else if (isHeldFailure(failure)) {
           const { to } = JSON.parse(note?.body ?? "{}") as { to?: string | null };

@@ -13,8 +13,8 @@ import type {
 } from "../../ports/queue-receiver.ts";
 import { simDeadLetterOf } from "../dead-letter.ts";
 import { mixWords } from "../faults/named-random.ts";
+import { type HiddenValue, hiddenValuesIn } from "../hidden-value.ts";
 import type { SimProcess } from "../hosts/process.ts";
-import { refusedNamesIn } from "../refused-value.ts";
 import type { Service } from "./network.ts";
 import { createCaller, fails, type SimPorts } from "./sim-ports.ts";
 
@@ -84,6 +84,12 @@ export function createSimQueue(
   };
 }
 
+/** The body of a masked message is sent as it is: there is no other copy to redrive. */
+function exposedBy({ body, attributes }: OutgoingMessage): readonly HiddenValue[] {
+  const inBody = hiddenValuesIn(body).filter(({ by }) => by === "refused");
+  return [...inBody, ...hiddenValuesIn(Object.values(attributes).join(" "))];
+}
+
 /** The queue's operations, each added to the history as the broker carries it out (Q1). */
 function recordingQueue(
   { history, names, receipts }: SimPorts & { readonly receipts: Receipts },
@@ -96,8 +102,8 @@ function recordingQueue(
     const deadLetter = simDeadLetterOf((name) => attributes[name], names);
     if (role === "dead-letters" || role === "late") {
       const where = role === "late" ? "the late queue" : "a dead letter";
-      for (const name of refusedNamesIn(`${body} ${Object.values(attributes).join(" ")}`)) {
-        history.add(actor, { kind: "exposed", name, where });
+      for (const value of exposedBy(message)) {
+        history.add(actor, { kind: "exposed", ...value, where });
       }
     }
     if (role === "dead-letters" && deadLetter !== null) {

@@ -161,9 +161,9 @@ test("records, groups and counts are those of the ledger", async () => {
 });
 
 test("the timeline of a record is what tidegate why says", async () => {
-  const { body: found } = await api.call(`/records?search=${encodeURIComponent("bad-1")}`);
-  expect(found.records).toHaveLength(1);
-  const [{ key }] = found.records;
+  const { body: page } = await api.call(`/records?search=${encodeURIComponent("bad-1")}`);
+  expect(page.records).toHaveLength(1);
+  const [{ key }] = page.records;
   const { body: record } = await api.call(`/records/${key}`);
   const [history] = await findHistories(ledger, { what: "bad-1", ...scope });
   expect(record.text).toEqual(describeHistory(history as never, key));
