@@ -4,8 +4,10 @@
 //       is that of a row, so a page starts after the last row that the previous page looked at.
 //   T2. A store filters nothing, so a page looks at LOOK_MAX rows at most. Beyond that it ends
 //       early: no page reads a whole ledger in search of a rare outcome.
-//   T3. The upper end of a prefix is the next text that no longer starts with it.
+//   T3. The upper end of a prefix is the next text that no longer starts with it. That of a range
+//       of keys is the last key with the first character that a key may have.
 
+import { compareUtf8 } from "../core/encoding/utf8-order.ts";
 import type { EpochMs } from "../core/units.ts";
 import { epochMs } from "../core/units.ts";
 import type {
@@ -26,6 +28,8 @@ const LOOK_MAX = 10_000;
 /** Rows read at once if some of them may be filtered out. */
 const CHUNK_MIN = 100;
 const TEXT_CHARS_MAX = 1_024;
+/** NUL is in no key (ports/ledger.ts). */
+const FIRST_CHARACTER = "\u0001";
 const ORDERS: ReadonlySet<string> = new Set(["event-time", "commit-time", "object"]);
 const OUTCOMES: ReadonlySet<string> = new Set([
   "claimed",
@@ -109,6 +113,7 @@ function checkQuery(query: RecordQuery): void {
   checkStoredText("bucket", bucket, TEXT_CHARS_MAX);
   if (prefix !== undefined && prefix !== "") checkStoredText("prefix", prefix, TEXT_CHARS_MAX);
   if (prefix !== undefined && bucket === undefined) refuseValue("a prefix needs its bucket");
+  checkKeys(query);
   for (const outcome of outcomes ?? []) {
     if (!OUTCOMES.has(outcome)) refuseValue(`unknown outcome ${JSON.stringify(outcome)}`);
     if (by === "commit-time" && outcome !== "committed") {
@@ -117,24 +122,35 @@ function checkQuery(query: RecordQuery): void {
   }
 }
 
+function checkKeys({ by, bucket, prefix, keyFrom, keyTo }: RecordQuery): void {
+  if (keyFrom === undefined && keyTo === undefined) return;
+  if (by !== "object" || bucket === undefined || prefix !== undefined) {
+    refuseValue("a range of keys needs a list by object, with a bucket and without a prefix");
+  }
+  checkStoredText("first key", keyFrom, TEXT_CHARS_MAX);
+  checkStoredText("last key", keyTo, TEXT_CHARS_MAX);
+}
+
 function isFiltered({ by, from, to, bucket, outcomes }: RecordQuery): boolean {
   const otherTimes = by === "object" && (from !== undefined || to !== undefined);
   return otherTimes || outcomes !== undefined || (by !== "object" && bucket !== undefined);
 }
 
-function firstStart({ by, from, to, bucket, prefix, newestFirst }: RecordQuery): Start {
-  if (by === "object") return { bucket: bucket ?? "", object: prefix ?? "", key: "" };
+function firstStart({ by, from, to, newestFirst, ...query }: RecordQuery): Start {
+  const { bucket = "", prefix = "", keyFrom = prefix } = query;
+  if (by === "object") return { bucket, object: keyFrom, key: "" };
   if (newestFirst === true) return { at: to ?? Number.MAX_SAFE_INTEGER, key: "" };
   return { at: from ?? Number.MIN_SAFE_INTEGER, key: "" };
 }
 
 function rangeOf(
-  { by, from, to, bucket, prefix, outcomes, newestFirst }: RecordQuery,
+  { by, from, to, bucket, prefix, keyTo, outcomes, newestFirst }: RecordQuery,
   start: Start,
   limit: number,
 ): RecordRange {
   if (by === "object") {
-    const end = prefix === undefined ? null : prefixEnd(prefix);
+    const upTo = keyTo === undefined ? null : keyTo + FIRST_CHARACTER; // T3
+    const end = prefix === undefined ? upTo : prefixEnd(prefix);
     return { by, start: start as ObjectRange["start"], bucket: bucket ?? null, end, limit };
   }
   const upTo = to ?? Number.MAX_SAFE_INTEGER;
@@ -156,23 +172,27 @@ function startAfter(by: RecordOrder, row: ListedRecord): Start {
 }
 
 function matches(query: RecordQuery, { record, input }: ListedRecord, expiry: EpochMs): boolean {
-  const { by, from, to, bucket, prefix = "", outcomes } = query;
+  const { by, from, to, bucket, prefix = "", keyFrom, keyTo, outcomes } = query;
   if (liveRecord(record, expiry).kind === "absent") return false;
   if (outcomes !== undefined && !outcomes.includes(record.kind)) return false;
   if (by === "object") {
-    const { eventTime } = input;
+    const { eventTime, object } = input;
+    const name = object?.key ?? "";
+    if (!name.startsWith(prefix)) return false;
+    if (keyFrom !== undefined && compareUtf8(name, keyFrom) < 0) return false;
+    if (keyTo !== undefined && compareUtf8(name, keyTo) > 0) return false;
     return eventTime >= (from ?? eventTime) && (to === undefined || eventTime < to);
   }
   if (bucket === undefined) return true;
   return input.object?.bucket === bucket && input.object.key.startsWith(prefix);
 }
 
-function encodeStart(by: RecordOrder, start: Start): string {
+export function encodeStart(by: RecordOrder, start: Start): string {
   const fields = "at" in start ? [start.at, start.key] : [start.bucket, start.object, start.key];
   return Buffer.from(JSON.stringify([by, ...fields])).toString("base64url");
 }
 
-function decodeStart(by: RecordOrder, cursor: string): Start {
+export function decodeStart(by: RecordOrder, cursor: string): Start {
   const fields = decodeCursor(cursor);
   const [order, first, second, third] = fields;
   if (order === by && typeof second === "string") {

@@ -258,6 +258,12 @@ export interface RecordQuery {
   readonly bucket?: string;
   /** Only records of objects whose key starts with it; needs `bucket`. */
   readonly prefix?: string;
+  /**
+   * Only records of objects with this key or one after it, and up to `keyTo`, by UTF-8 bytes; both
+   * need `bucket` and the order "object", and exclude `prefix`.
+   */
+  readonly keyFrom?: string;
+  readonly keyTo?: string;
   readonly outcomes?: readonly StoredRecord["kind"][];
   /** Reverses the order; not with "object". Default: false. */
   readonly newestFirst?: boolean;

@@ -30,7 +30,7 @@ import type { ListedObject, ObjectLister } from "../ports/objects/object-lister.
 import type { Delivery } from "../ports/queue-receiver.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import { parametersOf, type StoredProgress, unfinishedRun } from "./backfill-progress.ts";
-import { eventOf, pastOf } from "./listed-event.ts";
+import { eventOf, pastsOf } from "./listed-event.ts";
 import { listPages, wavesOf } from "./listed-pages.ts";
 import { Pace } from "./pace.ts";
 import type { ListedVersions } from "./version-order.ts";
@@ -278,14 +278,9 @@ class Backfill {
     this.#add("outside", objects.length - inTime.length);
     const deleted = this.#options.skipDeleted === true ? deletedKeys(all) : new Set();
     if (request.versions) this.#ports.order?.replace(all.map((object) => this.#versionOf(object)));
-    const wanted: ObjectEvent[] = [];
     const present = inTime.filter(({ key }) => !deleted.has(key));
     this.#add("skipped", inTime.length - present.length);
-    for (let from = 0; from < present.length; from += LOOKS_MAX) {
-      const some = present.slice(from, from + LOOKS_MAX);
-      const events = await Promise.all(some.map((object) => this.#unapplied(object)));
-      wanted.push(...events.filter((event) => event !== null));
-    }
+    const wanted = await this.#unapplied(present);
     if (this.#options.dryRun) {
       this.#add("done", wanted.length);
       return;
@@ -309,28 +304,29 @@ class Backfill {
     };
   }
 
-  /** The event of an object that the pipeline has not applied; null if there is nothing to do. */
-  async #unapplied(object: ListedObject): Promise<ObjectEvent | null> {
+  /** The events of objects that the pipeline has not applied, and that have no own event. */
+  async #unapplied(objects: readonly ListedObject[]): Promise<ObjectEvent[]> {
     const { scope, request } = this.#options;
     const { ledger } = this.#ports;
-    const { bucket } = request;
-    const event = eventOf(bucket, object);
-    const state = objectStateOf(event);
-    const row = await ledger.showObject(scope, bucket, object.key);
-    if (row?.applied !== undefined && row.applied.state === state) {
-      this.#add("skipped", 1); // B1
-      return null;
+    const open: { readonly event: ObjectEvent; readonly isLatest: boolean }[] = [];
+    for (let from = 0; from < objects.length; from += LOOKS_MAX) {
+      const some = objects.slice(from, from + LOOKS_MAX).map(async (object) => {
+        const event = eventOf(request.bucket, object);
+        const row = await ledger.showObject(scope, request.bucket, object.key);
+        const isApplied = row?.applied !== undefined && row.applied.state === objectStateOf(event);
+        return isApplied ? null : { event, isLatest: object.isLatest }; // B1
+      });
+      open.push(...(await Promise.all(some)).filter((entry) => entry !== null));
     }
-    const past = await pastOf(ledger, scope, event);
-    if (past === "applied" && !object.isLatest) {
-      this.#add("skipped", 1); // V2 of listed-event.ts
-      return null;
-    }
-    if (past === "noticed") {
-      this.#add("noticed", 1); // B2
-      return null;
-    }
-    return event;
+    const events = open.map(({ event }) => event);
+    const pasts = await pastsOf(ledger, scope, events);
+    // V2 of listed-event.ts
+    const isSkipped = (at: number) => pasts[at] === "applied" && open[at]?.isLatest === false;
+    const wanted = events.filter((_, at) => pasts[at] !== "noticed" && !isSkipped(at));
+    const noticed = pasts.filter((past) => past === "noticed").length;
+    this.#add("noticed", noticed); // B2
+    this.#add("skipped", objects.length - wanted.length - noticed);
+    return wanted;
   }
 
   /** Runs deliveries until each is done, returned ones again; returns the keys of the others. */

@@ -253,10 +253,19 @@ export function describeLedgerLists(binding: StoreBinding<Ledger>): void {
       expect(await listAll({ by, bucket, prefix: "" })).toEqual(inOrder);
       expect(await listAll({ by, bucket, prefix: "c" })).toEqual([]);
       expect(await listAll({ by, bucket: "i" })).toEqual([]);
+      const keys = (keyFrom: string, keyTo: string) => ({ by, bucket, keyFrom, keyTo }) as const;
+      expect(await listAll(keys("a/1", "a/1"), 1)).toEqual(["2", "again"]);
+      expect(await listAll(keys("a/", "a/2"), 2)).toEqual(["1", "2", "again", "3", "4"]);
+      expect(await listAll(keys("a/10", "a/ä"))).toEqual(["3", "4", "5"]);
+      expect(await listAll({ by, bucket, keyFrom: "a/🌊" })).toEqual(["6", "7", "8"]);
+      expect(await listAll({ by, bucket, keyTo: "a" })).toEqual(["0"]);
+      expect(await listAll(keys("b0", "c"))).toEqual([]);
       const eventTime = anyInput().eventTime;
       expect(await listAll({ by, bucket, from: addMs(eventTime, durationMs(1)) })).toEqual([]);
       const invalid = { code: "TG_VALUE_INVALID" };
       await expect(listAll({ by, prefix: "a/" })).rejects.toMatchObject(invalid);
+      await expect(listAll({ by, keyFrom: "a" })).rejects.toMatchObject(invalid);
+      await expect(listAll({ ...keys("a", "b"), prefix: "a" })).rejects.toMatchObject(invalid);
       const event = { by: "event-time", bucket, prefix: "a/2" } as const;
       expect(await listAll(event)).toEqual(["4"]);
     });
@@ -267,6 +276,11 @@ export function describeLedgerLists(binding: StoreBinding<Ledger>): void {
       await directly("short", objectInput("l"));
       expect(await listAll({ by: "object", bucket: "in" }, 1)).toEqual(["short", "long"]);
       expect(await listAll({ by: "object", bucket: "in", prefix: "ll" })).toEqual(["long"]);
+      const own = { by: "object", bucket: "in", keyFrom: long, keyTo: long } as const;
+      expect(await listAll(own)).toEqual(["long"]);
+      const other = `${"l".repeat(1_023)}m`;
+      expect(await listAll({ ...own, keyFrom: other, keyTo: other })).toEqual([]);
+      expect(await listAll({ by: "object", bucket: "in", prefix: other })).toEqual([]);
     });
 
     test("a page does not depend on what is written after the previous one (L7)", async () => {

@@ -4,13 +4,13 @@
 //       day, when no attempt can still be about to write its note.
 
 import { type DurationMs, days, msBetween } from "../../core/units.ts";
+import { everyNote } from "../../ledger/every-note.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
-import type { Ledger, Note } from "../../ports/ledger.ts";
+import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { type HeldNote, isPart, removeHeld } from "./held-note.ts";
 
-const NOTES_PER_PAGE = 50;
 const LEFT_OVER_MS: DurationMs = days(1);
 
 /** Removes them, and returns how many records are still held. */
@@ -19,24 +19,19 @@ export async function sweepHeld(
   scope: LedgerScope,
 ): Promise<number> {
   let held = 0;
-  for (let after: string | null = null; ; ) {
-    const page: Note[] = await ledger.listNotes(scope, "held", { after, limit: NOTES_PER_PAGE });
-    for (const note of page) {
-      if (isPart(note)) {
-        const key = asRecordKey(note.name.slice(0, note.name.indexOf(" ")));
-        const isOld = msBetween(note.at, clock.now()) >= LEFT_OVER_MS;
-        const isNamed = (await ledger.findNote(scope, "held", key)) !== undefined;
-        if (isOld && !isNamed) await ledger.removeNotes(scope, "held", [note.name]); // S2
-        continue;
-      }
-      const body = JSON.parse(note.body) as HeldNote;
-      const view = await ledger.show(scope, body.record_key);
-      if (view?.record.kind === "committed")
-        await removeHeld(ledger, scope, body); // S1
-      else held += 1;
+  for await (const note of everyNote(ledger, scope, "held")) {
+    if (isPart(note)) {
+      const key = asRecordKey(note.name.slice(0, note.name.indexOf(" ")));
+      const isOld = msBetween(note.at, clock.now()) >= LEFT_OVER_MS;
+      const isNamed = (await ledger.findNote(scope, "held", key)) !== undefined;
+      if (isOld && !isNamed) await ledger.removeNotes(scope, "held", [note.name]); // S2
+      continue;
     }
-    const last = page.at(-1);
-    if (last === undefined || page.length < NOTES_PER_PAGE) return held;
-    after = last.name;
+    const body = JSON.parse(note.body) as HeldNote;
+    const view = await ledger.show(scope, body.record_key);
+    if (view?.record.kind === "committed")
+      await removeHeld(ledger, scope, body); // S1
+    else held += 1;
   }
+  return held;
 }

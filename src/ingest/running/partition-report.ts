@@ -4,6 +4,7 @@
 //   R2. A report that cannot be read, for example one of another version, is ignored.
 
 import { durationMs, type EpochMs, epochMs } from "../../core/units.ts";
+import { everyNote } from "../../ledger/every-note.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, Note, NoteInput } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
@@ -30,7 +31,6 @@ export interface ProcessReport extends PartitionReport {
 }
 
 const VERSION = 2;
-const REPORTS_PER_PAGE = 50;
 
 type Row = readonly [name: string, latest: number, activeUntil: number];
 
@@ -69,16 +69,11 @@ export function reportNote(report: ProcessReport): NoteInput {
 /** The reports of all processes that share the scope. */
 export async function readReports(ledger: Ledger, scope: LedgerScope): Promise<ProcessReport[]> {
   const reports: ProcessReport[] = [];
-  for (let after: string | null = null; ; ) {
-    const page: Note[] = await ledger.listNotes(scope, "partitions", {
-      after,
-      limit: REPORTS_PER_PAGE,
-    });
-    reports.push(...page.map(reportIn).filter((report) => report !== null));
-    const last = page.at(-1);
-    if (last === undefined || page.length < REPORTS_PER_PAGE) return reports;
-    after = last.name;
+  for await (const note of everyNote(ledger, scope, "partitions")) {
+    const report = reportIn(note);
+    if (report !== null) reports.push(report);
   }
+  return reports;
 }
 
 /** The partition that holds the watermark of a scope back now; null if all are idle. */

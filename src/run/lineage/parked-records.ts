@@ -1,5 +1,6 @@
 // Parked records: the dead letters and held records whose last attempt a run made.
-//   P1. Every note is read, however many there are, and one page is in memory at a time.
+//   P1. Every note is read, however many there are, and one page is in memory at a time
+//       (ledger/every-note.ts).
 //   P2. A note is not older than the attempt that parked its record, so notes from before the day
 //       are skipped without a look at the record.
 //   P3. A dead letter has a dossier and a held record a held note, so each is listed once.
@@ -9,12 +10,12 @@
 import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
 import { addMs, type DurationMs, days, durationMs, type EpochMs } from "../../core/units.ts";
 import { isHeldFailure } from "../../ingest/late/held-note.ts";
-import type { Ledger, ListedRecord, Note } from "../../ports/ledger.ts";
+import { everyNote } from "../../ledger/every-note.ts";
+import type { Ledger, ListedRecord } from "../../ports/ledger.ts";
 import type { RecordKey } from "../../ports/record.ts";
 import { CLOCK_SLACK_MS, type RecordedRun } from "./recorded-run.ts";
 
 const KINDS = ["dossier", "held"] as const;
-const NOTES_PER_PAGE = 100;
 const DAY_MS: DurationMs = days(1);
 
 /** A bounded number of parked records of one kind, by the names of their notes. */
@@ -67,7 +68,8 @@ export async function* parkedIn(
   day: EpochMs | null,
 ): AsyncGenerator<ListedRecord> {
   const oldest = day === null ? null : addMs(day, durationMs(-CLOCK_SLACK_MS));
-  for await (const { name, at } of notesAfter(ledger, scope, kind, start)) {
+  for await (const { name, at } of everyNote(ledger, scope, kind, start)) {
+    // P1
     if (until !== null && compareUtf8(name, until) > 0) return; // P4
     if (name.includes(" ")) continue; // A part of a held message.
     if (oldest !== null && at < oldest) continue; // P2
@@ -77,20 +79,5 @@ export async function* parkedIn(
     const { changedAt } = view.record;
     if (day !== null && (changedAt < day || changedAt >= addMs(day, DAY_MS))) continue;
     yield { key: view.key, record: view.record, input: view.input };
-  }
-}
-
-async function* notesAfter(
-  ledger: Ledger,
-  scope: RecordedRun["scope"],
-  kind: ParkedSlice["kind"],
-  start: string | null,
-): AsyncGenerator<Note> {
-  let after = start;
-  for (;;) {
-    const page = await ledger.listNotes(scope, kind, { after, limit: NOTES_PER_PAGE });
-    yield* page; // P1
-    after = page.at(-1)?.name ?? null;
-    if (page.length < NOTES_PER_PAGE) return;
   }
 }

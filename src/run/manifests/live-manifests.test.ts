@@ -4,7 +4,7 @@ import addFormats from "ajv-formats";
 import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { anyInput } from "../../../test/support/stores/any-input.ts";
-import { type DurationMs, type EpochMs, epochMs, hours, minutes } from "../../core/units.ts";
+import { type DurationMs, days, type EpochMs, epochMs, hours, minutes } from "../../core/units.ts";
 import { digestOfManifest, type RunManifest } from "../../lineage/run-manifest.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { RecordInput, RecordKey } from "../../ports/record.ts";
@@ -330,6 +330,25 @@ test("days that keep failing delay no other, and are tried again after them (V7)
   world.state.failsAt = () => false;
   await world.pass(minutes(20), "own");
   expect(world.files.size).toBe(failing.length + others.length);
+  await manifests.close();
+});
+
+test("days of the own run that keep failing delay no other run, and are written later (V7)", async () => {
+  const world = createWorld();
+  await world.commit("o", "own");
+  await world.run("own");
+  world.state.failsAt = (each) => each.startsWith("own");
+  const manifests = world.start("own");
+  await world.pass(days(FAILURES_MAX + 2), "own"); // More days fail than a round tries.
+  await world.commit("m", "m");
+  await world.run("m", true);
+  await world.pass(ROUND_MS, "own");
+  const ofRun = (id: string) => [...world.files.keys()].filter((each) => each.startsWith(`${id}/`));
+  expect(ofRun("m")).toContain(path("m", FIRST));
+  expect(ofRun("own")).toEqual([]);
+  world.state.failsAt = () => false;
+  await world.pass(minutes(30), "own");
+  expect(ofRun("own")).toContain(path("own", FIRST));
   await manifests.close();
 });
 

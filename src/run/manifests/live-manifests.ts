@@ -13,8 +13,9 @@
 //       says so. If the run continues, a second revision replaces it, in a folder of its own.
 //   V6. All runs of the ledger get manifests, the own run and the newest ones first. A round looks
 //       at a bounded number of runs and days; the next one starts where it stopped.
-//   V7. A day that failed waits until the other runs had their turn, so days that keep failing
-//       delay no other. A round tries at most FAILURES_MAX days that fail: the target may be down.
+//   V7. A day that failed, of any run, waits until all runs had their turn, and in a round only one
+//       new day of a run may fail. So days that keep failing delay only later days of their run. A
+//       round tries at most FAILURES_MAX days that fail: the target may be down.
 
 import { type DurationMs, days, type EpochMs, minutes, seconds } from "../../core/units.ts";
 import { messageOf } from "../../ingest/policy/error-text.ts";
@@ -150,7 +151,7 @@ function createManifestWriter(
 /** What one round writes, and the days that wait for a later one (V7). */
 function createRound(ports: ManifestsPorts, options: ManifestsOptions, signal: AbortSignal) {
   const { ledger, telemetry } = ports;
-  const { scope, runId } = options;
+  const { scope } = options;
   const days = createDayWriter(ports, options, signal);
   /** Days that failed, by `run/day`, the longest waiting first. */
   const waiting = new Map<string, { readonly id: string; readonly day: EpochMs }>();
@@ -163,14 +164,17 @@ function createRound(ports: ManifestsPorts, options: ManifestsOptions, signal: A
     reportFailure(telemetry, error); // V2
   };
 
-  async function writeDay(row: RunRow, day: EpochMs): Promise<void> {
+  /** Whether it did not fail. */
+  async function writeDay(row: RunRow, day: EpochMs): Promise<boolean> {
     const { id } = row;
     try {
       if (await days.write(row, day)) written += 1;
+      return true;
     } catch (error) {
       if (signal.aborted) throw error;
-      if (id !== runId) waiting.set(`${id}/${day}`, { id, day }); // V6, V7
+      waiting.set(`${id}/${day}`, { id, day }); // V7
       failed(error);
+      return false;
     }
   }
 
@@ -185,7 +189,8 @@ function createRound(ports: ManifestsPorts, options: ManifestsOptions, signal: A
     },
     async writeRun(row: RunRow): Promise<void> {
       for (const day of daysOf({ scope, row })) {
-        if (!isFull() && !waiting.has(`${row.id}/${day}`)) await writeDay(row, day); // V7
+        if (isFull() || waiting.has(`${row.id}/${day}`)) continue;
+        if (!(await writeDay(row, day))) return; // V7
       }
     },
     /** Tries the days again that failed in earlier rounds (V7). */

@@ -10,6 +10,7 @@
 import { QueryCommand } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
 import { compareUtf8 } from "../../core/encoding/utf8-order.ts";
+import { RECORD_KEY_CHARS_MAX } from "../../ledger/batches.ts";
 import type { ObjectRange, RecordRange, TimeRange } from "../../ledger/list-records.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import type { ListedRecord, RecordOrder } from "../../ports/ledger.ts";
@@ -94,11 +95,13 @@ function boundsOf(range: RecordRange): { lower: string; upper: string } {
     return { lower, upper: timeSort({ at: range.to, key: "" }) };
   }
   const { start, bucket, end } = range;
-  // The first page starts at a prefix, later ones behind a record.
-  const first = clip(`${start.bucket}${SEPARATOR}${start.object}`, SORT_BYTES_MAX - 1);
+  // The first page starts at a prefix or a key, later ones behind a record. A long name is shorter
+  // in the index (Z3), so a list may start with other records, which ledger/list-records.ts drops.
+  const name = `${start.bucket}${SEPARATOR}${start.object}`;
+  const first = clip(name, SORT_BYTES_MAX - RECORD_KEY_CHARS_MAX - 1);
   const lower = start.key === "" ? first : objectSort(start) + SEPARATOR;
   if (bucket === null) return { lower, upper: BEHIND };
-  return { lower, upper: bucket + SEPARATOR + (end ?? BEHIND) };
+  return { lower, upper: clip(bucket + SEPARATOR + (end ?? BEHIND), SORT_BYTES_MAX) };
 }
 
 /** Up to `limit` records of the range, in order. */
