@@ -16,6 +16,7 @@ import { openCloud } from "../src/cloud/open-cloud.ts";
 import { days, durationMs, minutes, subtractMs } from "../src/core/units.ts";
 import { boundHeap } from "../src/platform/bound-heap.ts";
 import { systemPorts } from "../src/platform/index.ts";
+import { createAuditReader } from "../src/run/audit/reader-thread.ts";
 import { createTableEffects } from "../src/sinks/table/index.ts";
 import { createSqliteLedger } from "../src/stores/sqlite/ledger/ledger.ts";
 import { createBrokerLister } from "./audit/broker-lister.ts";
@@ -46,6 +47,7 @@ async function auditStores(folder: string): Promise<void> {
   const ledger = createSqliteLedger(systemPorts, { path, readOnly: true, mustExist: true });
   if (ledger.sinkStore === null) throw new Error("the ledger has no tables");
   const effects = await createTableEffects(ledger.sinkStore, "sqlite", TABLES);
+  const records = createAuditReader(ledger, { path });
   const { clock } = systemPorts;
   const startedAt = clock.now();
   const window = { from: null, to: startedAt, forgetsBefore: subtractMs(startedAt, days(45)) };
@@ -59,6 +61,7 @@ async function auditStores(folder: string): Promise<void> {
       ledger,
       lister: createBrokerLister(cloud.broker),
       effects,
+      records,
       readQueue: async () => emptyQueue(startedAt, "exact"),
     },
     {
@@ -88,6 +91,7 @@ async function auditStores(folder: string): Promise<void> {
   });
   const peakMib = process.resourceUsage().maxRSS / KIB_PER_MIB;
   console.log(JSON.stringify({ seconds, cpuSeconds, peakMib, counts, digest }));
+  await records.close();
   await ledger.close();
   await cloud.close();
 }
@@ -119,7 +123,9 @@ function measure(): void {
 
 function runSelf(what: "--fill" | "--audit", folder: string): string {
   const args = [import.meta.filename, what, folder, "--objects", String(OBJECTS)];
-  const child = spawnSync(process.execPath, args, { encoding: "utf8" });
+  // As the command line does; types are stripped once, not in every thread.
+  const env = { ...process.env, NODE_COMPILE_CACHE: join(folder, "compiled") };
+  const child = spawnSync(process.execPath, args, { encoding: "utf8", env });
   if (child.status !== 0) throw new Error(`${what} failed: ${child.stderr}`);
   return child.stdout;
 }

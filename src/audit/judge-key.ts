@@ -21,11 +21,12 @@ import { compareSequencers } from "../core/events/sequencer.ts";
 import { type EpochMs, minutes } from "../core/units.ts";
 import type { AuditStatus } from "../ports/audit.ts";
 import type { ListedEffect } from "../ports/effect-lister.ts";
-import type { ListedRecord } from "../ports/ledger.ts";
 import type { ListedObject } from "../ports/objects/object-lister.ts";
 import type { Failure, LedgerScope, RecordKey } from "../ports/record.ts";
 import type { AuditLine } from "./audit-line.ts";
 import {
+  type AuditedRecord,
+  type AuditedState,
   compareApplied,
   isAbout,
   kindOfRecord,
@@ -67,7 +68,7 @@ interface Match {
   /** Its place among the records of the object; null if it has none. */
   readonly sequencer: string | null;
   readonly changedAt: EpochMs;
-  readonly listed: ListedRecord;
+  readonly listed: AuditedRecord;
 }
 
 interface VersionEntry {
@@ -91,8 +92,11 @@ export class KeyJudge {
   /** Null if there are few: most objects have one version, and then a search costs less. */
   readonly #byVersion: ReadonlyMap<string | null, VersionEntry> | null;
   readonly #effects: readonly ListedEffect[];
-  /** Records that the sink names, with the sequencer of those that were applied (J6). */
-  #named: Map<RecordKey, string | null> | null = null;
+  /**
+   * For each effect, the sequencer of its record if that was applied, else null; undefined if the
+   * ledger has not listed the record (J6).
+   */
+  #named: (string | null | undefined)[] | null = null;
   #otherCommits: EpochMs[] | null = null;
   #newest: Match | null = null;
   /** The newest applied record, if the bucket does not have its version. */
@@ -117,16 +121,15 @@ export class KeyJudge {
   }
 
   /** Adds a record of the object, in any order (J2). */
-  record(listed: ListedRecord): void {
+  record(listed: AuditedRecord): void {
     const { key, record, input } = listed;
-    const isNamed = this.#effects.some((effect) => effect.recordKey === key);
-    if (isNamed) this.#name(key, null);
+    this.#name(key, null);
     const about = this.#entryOf(listed);
     const kind = kindOfRecord(this.#context.scope, listed, about?.version.lastModified ?? null);
     if (kind === "other" || input.object === null) return;
     const status = this.#statusOf(record);
     const sequencer = placeOfRecord(listed);
-    if (isNamed && status === "committed") this.#name(key, sequencer);
+    if (status === "committed") this.#name(key, sequencer);
     const match: Match = { key, kind, status, sequencer, changedAt: record.changedAt, listed };
     const entry = kind === "removed" ? undefined : about;
     const isNewest = status === "committed" && isNewer(match, this.#newest);
@@ -159,9 +162,9 @@ export class KeyJudge {
         this.#emit(line, doubt);
       }
     }
-    for (const effect of this.#effects) {
-      if (this.#named?.has(effect.recordKey) === true || !this.#context.inWindow(effect.eventTime))
-        continue;
+    for (const [at, effect] of this.#effects.entries()) {
+      const isNamed = this.#named?.[at] !== undefined;
+      if (isNamed || !this.#context.inWindow(effect.eventTime)) continue;
       const reason = "the sink has rows of a record that the ledger does not have";
       const line = { ...this.#base(effect.eventTime), records: [effect.recordKey], reason };
       this.#emit({ ...line, status: "orphan" }, { kind: "no-record", effect });
@@ -169,8 +172,12 @@ export class KeyJudge {
   }
 
   #name(key: RecordKey, sequencer: string | null): void {
-    this.#named ??= new Map();
-    this.#named.set(key, sequencer);
+    const effects = this.#effects;
+    for (let at = 0; at < effects.length; at += 1) {
+      if (effects[at]?.recordKey !== key) continue;
+      this.#named ??= effects.map(() => undefined);
+      this.#named[at] = sequencer;
+    }
   }
 
   #addOther(changedAt: EpochMs): void {
@@ -178,7 +185,7 @@ export class KeyJudge {
     if (this.#otherCommits.length < OTHERS_MAX) this.#otherCommits.push(changedAt);
   }
 
-  #entryOf({ input }: ListedRecord): VersionEntry | undefined {
+  #entryOf({ input }: AuditedRecord): VersionEntry | undefined {
     const { object } = input;
     if (object === null) return undefined;
     const entry =
@@ -188,7 +195,7 @@ export class KeyJudge {
     return entry !== undefined && isAbout(object, entry.version) ? entry : undefined;
   }
 
-  #statusOf(record: ListedRecord["record"]): AuditStatus {
+  #statusOf(record: AuditedState): AuditStatus {
     switch (record.kind) {
       case "committed":
         return record.superseded ? "superseded" : "committed";
@@ -281,11 +288,10 @@ export class KeyJudge {
     if (this.#effects.length === 0) return "committed, but the sink has nothing of it";
     const newest = this.#newest?.sequencer ?? null;
     if (newest === null) return null;
-    const isOlder = this.#effects.some(({ recordKey }) => {
-      const written = this.#named?.get(recordKey) ?? null;
-      return written !== null && compareSequencers(written, newest) < 0; // J6
-    });
-    return isOlder ? "committed, but the sink has an older version of it" : null;
+    const isOlder = this.#named?.some(
+      (written) => written != null && compareSequencers(written, newest) < 0, // J6
+    );
+    return isOlder === true ? "committed, but the sink has an older version of it" : null;
   }
 
   /** Whether an applied record is about the current bytes (J3). */

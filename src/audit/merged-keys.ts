@@ -7,13 +7,30 @@
 import { assert, present } from "../core/assert.ts";
 import { compareUtf8 } from "../core/encoding/utf8-order.ts";
 import type { EffectLister, ListedEffect } from "../ports/effect-lister.ts";
-import type { Ledger, ListedRecord } from "../ports/ledger.ts";
+import type { ListPage } from "../ports/ledger.ts";
 import type { ListedObject, ObjectLister } from "../ports/objects/object-lister.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import { PageCursor } from "./page-cursor.ts";
+import type { AuditedRecord } from "./record-match.ts";
+
+/** Records of the objects of a bucket. */
+export interface ObjectQuery {
+  readonly by: "object";
+  readonly bucket: string;
+  readonly prefix: string;
+}
+
+/** The list of records of a ledger, or of a reader of it. */
+export interface RecordLister {
+  listRecords(
+    scope: LedgerScope,
+    query: ObjectQuery,
+    page: ListPage,
+  ): Promise<{ readonly records: readonly AuditedRecord[]; readonly next: string | null }>;
+}
 
 export interface MergePorts {
-  readonly ledger: Pick<Ledger, "listRecords">;
+  readonly ledger: RecordLister;
   readonly lister: ObjectLister;
   readonly effects: readonly EffectLister[];
 }
@@ -33,7 +50,7 @@ export interface MergeStarts {
 
 /** Takes the records of one key; `finish` follows the last one. */
 export interface KeyConsumer {
-  record(listed: ListedRecord): void;
+  record(listed: AuditedRecord): void;
   finish(): void;
 }
 
@@ -52,7 +69,7 @@ const PAGE_RECORDS = 1_000;
 export class MergedKeys {
   readonly #openKey: OpenKey;
   readonly #objects: PageCursor<ListedObject>;
-  readonly #records: PageCursor<ListedRecord>;
+  readonly #records: PageCursor<AuditedRecord>;
   readonly #effects: readonly PageCursor<ListedEffect>[];
   /** The key that is being read; null between two keys. */
   #key: string | null = null;

@@ -11,20 +11,41 @@ import { eventKey, objectStateOf } from "../core/events/object-identity.ts";
 import { compareSequencers } from "../core/events/sequencer.ts";
 import type { EpochMs } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
-import type { ListedRecord } from "../ports/ledger.ts";
 import type { ListedObject } from "../ports/objects/object-lister.ts";
-import type { InputObject, LedgerScope, RecordKey } from "../ports/record.ts";
+import type {
+  CommittedRecord,
+  Failure,
+  InputObject,
+  LedgerScope,
+  RecordInput,
+  RecordKey,
+} from "../ports/record.ts";
 
 export type MatchKind = "created" | "listed" | "removed" | "other";
+
+/** What an audit reads of a record; a ListedRecord is one. */
+export interface AuditedRecord {
+  readonly key: RecordKey;
+  readonly record: AuditedState;
+  readonly input: Pick<RecordInput, "eventTime" | "object">;
+  /** What the event was, if the reader has proved it (M1). */
+  readonly proved?: MatchKind | undefined;
+}
+
+export type AuditedState =
+  | Pick<CommittedRecord, "kind" | "changedAt" | "effects" | "superseded">
+  | { readonly kind: "parked" | "failed"; readonly changedAt: EpochMs; readonly failure: Failure }
+  | { readonly kind: "claimed" | "released"; readonly changedAt: EpochMs };
 
 type Identity = Pick<InputObject, "bucket" | "key" | "versionId" | "sequencer">;
 
 /** What the event of a record was; `listedAt` is the time of the object that it is about. */
 export function kindOfRecord(
   scope: LedgerScope,
-  { key, input }: ListedRecord,
+  { key, input, proved }: Omit<AuditedRecord, "record">,
   listedAt: EpochMs | null,
 ): MatchKind {
+  if (proved !== undefined) return proved;
   const { object } = input;
   if (object === null) return "other";
   if (object.sequencer !== null) {
@@ -60,7 +81,7 @@ function keyOf(
 }
 
 /** The sequencer of an event, or the place of a listed record if it was committed (M3). */
-export function placeOfRecord({ record, input }: ListedRecord): string | null {
+export function placeOfRecord({ record, input }: AuditedRecord): string | null {
   const { sequencer = null } = input.object ?? {};
   if (sequencer !== null || record.kind !== "committed") return sequencer;
   try {

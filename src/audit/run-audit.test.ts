@@ -115,6 +115,29 @@ describe.each([true, false])("in a bucket with versions: %s", (versioned) => {
     expect(countsOf(lines)).toEqual({ [versioned ? "committed" : "gone"]: 1 });
   });
 
+  test("a removal that the list of records does not show yet leaves no orphan", async () => {
+    const world = new AuditWorld(versioned);
+    await world.commit(world.put("a", "1"));
+    await world.commit(world.remove("a"));
+    world.settle();
+    const { ledger } = world;
+    const shown: string[] = [];
+    const behind: Ledger = {
+      ...ledger,
+      async listRecords(...call) {
+        const page = await ledger.listRecords(...call);
+        return { ...page, records: page.records.filter((one) => one.input.object?.size !== null) };
+      },
+      async showObject(...call) {
+        shown.push(call[2]);
+        return ledger.showObject(...call);
+      },
+    };
+    const [line] = await world.audit({ handlesRemovals: true, ledger: behind });
+    expect([line?.status, line?.reason]).toEqual(["gone", "its removal is applied"]);
+    expect(shown).toEqual(["a"]); // S3 of second-look.ts
+  });
+
   test("a removal that is still queued makes its object waiting", async () => {
     const world = new AuditWorld(versioned);
     await world.commit(world.put("a", "1"));

@@ -9,13 +9,15 @@
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import type { AuditLine } from "./audit-line.ts";
 import { type Doubt, type JudgeContext, KeyJudge } from "./judge-key.ts";
-import { MergedKeys, type MergeStarts, NEEDS_PAGE } from "./merged-keys.ts";
+import { MergedKeys, type MergeStarts, NEEDS_PAGE, type RecordLister } from "./merged-keys.ts";
 import type { QueueSnapshot } from "./queue-snapshot.ts";
 import { type LookPorts, SecondLook } from "./second-look.ts";
 
 export interface AuditPorts extends LookPorts {
   /** Reads the queue of the pipeline. */
   readonly readQueue: () => Promise<QueueSnapshot>;
+  /** Another reader of the same ledger, for the pass over all keys. */
+  readonly records?: RecordLister;
 }
 
 export interface AuditOptions extends Omit<JudgeContext, "hasSink" | "inWindow" | "isFiltered"> {
@@ -90,7 +92,7 @@ class Audit {
     this.#look = new SecondLook(ports, { ...options, context, queue });
     const emit = (line: AuditLine, doubt: Doubt | null) => this.#emit(line, doubt);
     this.#merged = new MergedKeys(
-      ports,
+      { ...ports, ledger: ports.records ?? ports.ledger },
       options,
       (key, versions, effects) => new KeyJudge(context, key, versions, effects, emit),
       signal,

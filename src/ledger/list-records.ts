@@ -187,12 +187,12 @@ function matches(query: RecordQuery, { record, input }: ListedRecord, expiry: Ep
   return input.object?.bucket === bucket && input.object.key.startsWith(prefix);
 }
 
-function encodeStart(by: RecordOrder, start: Start): string {
+export function encodeStart(by: RecordOrder, start: Start): string {
   const fields = "at" in start ? [start.at, start.key] : [start.bucket, start.object, start.key];
   return Buffer.from(JSON.stringify([by, ...fields])).toString("base64url");
 }
 
-function decodeStart(by: RecordOrder, cursor: string): Start {
+export function decodeStart(by: RecordOrder, cursor: string): Start {
   const fields = decodeCursor(cursor);
   const [order, first, second, third] = fields;
   if (order === by && typeof second === "string") {

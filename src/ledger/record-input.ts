@@ -77,6 +77,11 @@ type InputArray = [
   runId: string,
 ];
 
+/** Version, ETag, size and sequencer of the object in `InputColumns.input`; null if it has none. */
+export function inputVersionOf(input: string): Version | null {
+  return (JSON.parse(input) as InputArray)[2];
+}
+
 export function fromInputColumns(row: InputColumns): RecordInput {
   const fields = JSON.parse(row.input) as InputArray;
   const [kind, eventId, version, source, dedupeKey, partition, lane, watermark] = fields;

@@ -6,6 +6,8 @@
 //   H3. Neither is a limit for a handler: live data may take as much as V8 allows.
 //   H4. V8 reads both flags at each collection, so they may change while it runs. Of the young
 //       generation it reads the growth only, not the maximum, so the size has to be watched.
+//   H5. With H1, the young generation of a thread that starts later would stay at 1 MiB, and be
+//       collected a thousand times. Such a thread can get a size of its own, which it keeps.
 
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
@@ -21,6 +23,11 @@ export function boundHeap(): void {
     clearInterval(watch);
   }, WATCH_MS);
   watch.unref();
+}
+
+/** Threads that start later have a young generation of three times this size (H5). */
+export function boundThreadHeaps(mebibytes: number): void {
+  setFlagsFromString(`--min-semi-space-size=${mebibytes}`);
 }
 
 function youngBytes(): number {

@@ -53,7 +53,7 @@ const STUBBORN = `
 test("a command that ignores SIGTERM: killed after a grace period, and returned uncounted", async () => {
   await using world = await openTaskWorld(commands);
   await world.send(1);
-  const run = world.run(world.script("stubborn", STUBBORN), { flags: ["--kill-ms", "200"] });
+  const run = world.run(world.script("stubborn", STUBBORN), { flags: ["--kill-ms", "3000"] });
   await untilHolds(run, () => /running \d+/.test(run.printed.out));
   run.child.kill("SIGTERM");
   const { code, out } = await endOf(run);

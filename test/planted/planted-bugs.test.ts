@@ -29,8 +29,8 @@ const THE_TWELVE = [
   "counter-not-durable",
 ];
 
-/** Of different kinds, and caught in a second each. */
-const A_FEW = ["dead-letter-move-in-two-steps", "group-not-halted", "retry-without-cap"];
+/** Of different kinds, and caught in two to four seconds each. */
+const A_FEW = ["dead-letter-move-in-two-steps", "group-not-halted", "heartbeat-missing"];
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = { few: A_FEW, classic: THE_TWELVE };
 const ALL_BUGS = [...PLANTED_BUGS, ...MASK_BUGS, ...TABLE_BUGS];

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { AUDIT_STATUSES, type AuditLine } from "../../src/audit/audit-line.ts";
 import { emptyQueue, type QueueSnapshot } from "../../src/audit/queue-snapshot.ts";
-import { type AuditOptions, runAudit } from "../../src/audit/run-audit.ts";
+import { type AuditOptions, type AuditPorts, runAudit } from "../../src/audit/run-audit.ts";
 import { formatInstant } from "../../src/core/encoding/rfc3339.ts";
 import { compareUtf8 } from "../../src/core/encoding/utf8-order.ts";
 import { buildObjectEvent, type ObjectEvent } from "../../src/core/events/object-event.ts";
@@ -112,6 +112,10 @@ export class AuditWorld {
     return recordKey(AUDIT_SCOPE, event.event_key);
   }
 
+  inputOf(event: ObjectEvent): RecordInput {
+    return inputOf(event);
+  }
+
   /** Commits an event; `blind` commits it without the object's row, as a broken consumer would. */
   async commit(event: ObjectEvent, { blind = false } = {}): Promise<void> {
     this.clock.advance(minutes(2));
@@ -216,10 +220,11 @@ export class AuditWorld {
       readonly queue?: QueueSnapshot;
       readonly ledger?: Ledger;
       readonly lister?: ObjectLister;
+      readonly records?: AuditPorts["records"];
     } = {},
   ): Promise<AuditLine[]> {
     const { sink = false, queue = this.queue(), ledger = this.ledger, ...rest } = more;
-    const { lister = this.lister(), ...options } = rest;
+    const { lister = this.lister(), records, ...options } = rest;
     const lines: AuditLine[] = [];
     await runAudit(
       {
@@ -228,6 +233,7 @@ export class AuditWorld {
         lister,
         effects: sink ? [this.effectLister()] : [],
         readQueue: async () => queue,
+        ...(records !== undefined && { records }),
       },
       this.options(options),
       (line) => lines.push(line),

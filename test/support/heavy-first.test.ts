@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { HEAVY, heavyFirst } from "./heavy-first.ts";
+import { HEAVY, HEAVY_TOGETHER, heavyFirst } from "./heavy-first.ts";
 
-test.each(HEAVY)("%s exists (H2)", (file) => {
+test.each([...HEAVY, ...HEAVY_TOGETHER])("%s exists (H2)", (file) => {
   expect(existsSync(join(import.meta.dirname, "../..", file))).toBe(true);
 });
 

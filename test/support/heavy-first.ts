@@ -2,6 +2,8 @@
 //   H1. Slow files come first, so that none of them runs alone at the end.
 //   H2. The list below is enough: no earlier run is needed, so a fresh clone has the same order.
 //   H3. All other files are in Vitest's own order, which remembers the last run.
+//   H4. Files that share workers come last, so that a worker keeps its modules; the slow ones of
+//       them come before the others.
 
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
@@ -32,17 +34,45 @@ export const HEAVY: readonly string[] = [
   "test/integration/downloads.test.ts",
 ];
 
+/** Files of the project `together` that take ten seconds or more (H4). */
+export const HEAVY_TOGETHER: readonly string[] = [
+  "src/sim/mistakes/mistakes.test.ts",
+  "test/fuzz/socket.test.ts",
+  "test/conformance/cli.test.ts",
+  "src/sim/run-seed.test.ts",
+  "src/cli/sim.test.ts",
+  "test/docs/stations-readme.test.ts",
+  "test/conformance/boto3.test.ts",
+  "test/docs/guides.test.ts",
+  "src/readers/time-slice.test.ts",
+  "test/lineage/openlineage-events.test.ts",
+  "test/scenarios/backfill.test.ts",
+  "test/scenarios/audit.test.ts",
+  "src/ingest/stages/late.test.ts",
+  "test/model/reference.model.test.ts",
+  "test/scenarios/lambda.test.ts",
+  "test/scenarios/tasks.test.ts",
+  "test/scenarios/archive.test.ts",
+  "test/tidy.test.ts",
+];
+
 /** The heavy files in the order of the list, then the others in their given order. */
-export function heavyFirst<File extends { readonly moduleId: string }>(files: File[]): File[] {
+export function heavyFirst<File extends { readonly moduleId: string }>(
+  files: readonly File[],
+  heavy: readonly string[] = HEAVY,
+): File[] {
   const rank = ({ moduleId }: File): number => {
-    const at = HEAVY.findIndex((file) => moduleId.endsWith(`/${file}`));
-    return at === -1 ? HEAVY.length : at;
+    const at = heavy.findIndex((file) => moduleId.endsWith(`/${file}`));
+    return at === -1 ? heavy.length : at;
   };
   return files.toSorted((a, b) => rank(a) - rank(b)); // H1
 }
 
 export class HeavyFirst extends BaseSequencer {
   override async sort(specs: TestSpecification[]): Promise<TestSpecification[]> {
-    return heavyFirst(await super.sort(specs)); // H3
+    const sorted = await super.sort(specs); // H3
+    const together = sorted.filter(({ project }) => project.name === "together");
+    const apart = sorted.filter(({ project }) => project.name !== "together");
+    return heavyFirst([...apart, ...heavyFirst(together, HEAVY_TOGETHER)]); // H4
   }
 }

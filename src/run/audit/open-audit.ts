@@ -34,10 +34,12 @@ import { devNames } from "../dev/dev-setup.ts";
 import { lateQueueOf } from "../late/open-completeness.ts";
 import { openAwsEnvironment, openAwsLister } from "../open/aws-environment.ts";
 import { openLedger } from "../open/open-ledger.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
 import { type PreparedRun, prepareRun } from "../prepare-run.ts";
 import { closeAll } from "./close-all.ts";
 import { openEffects } from "./open-effects.ts";
 import { readQueue, UNREAD } from "./read-queue.ts";
+import { type AuditReader, createAuditReader } from "./reader-thread.ts";
 
 /** Objects that are younger may still be on their way. */
 export const GRACE_MS: DurationMs = minutes(15);
@@ -75,6 +77,8 @@ export interface AuditSources {
   readonly effects: readonly EffectLister[];
   readonly sink: Statement["sink"];
   readonly readQueue: () => Promise<QueueSnapshot>;
+  /** Another reader of the same ledger. */
+  readonly records?: AuditReader;
 }
 
 /** Compares bucket, ledger and sink of a pipeline, as `tidegate audit` does. */
@@ -212,6 +216,10 @@ async function openSources(
   closers.push(() => ledger.close());
   const { effects, what, close } = await openEffects(pipeline, ledger); // O2
   closers.push(close);
+  const location = parseStoreUrl(url, "ledger");
+  const isFile = location.store === "sqlite";
+  const records = isFile ? createAuditReader(ledger, { path: location.path }) : null;
+  if (records !== null) closers.push(records.close);
   const listing = await openAwsLister({ endpoint, region });
   closers.push(listing.close);
   const readPipelineQueue = async (): Promise<QueueSnapshot> => {
@@ -231,7 +239,8 @@ async function openSources(
     }
   };
   const sink = { checked: effects.length > 0, what };
-  return { ledger, lister: listing.lister, effects, sink, readQueue: readPipelineQueue };
+  const sources = { ledger, lister: listing.lister, effects, sink, readQueue: readPipelineQueue };
+  return records === null ? sources : { ...sources, records };
 }
 
 /** The short form that the ledger keeps. */

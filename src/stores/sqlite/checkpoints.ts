@@ -15,6 +15,8 @@ import { isFull } from "../../ledger/sql/sqlite-code.ts";
 const COMMITS_PER_LOOK = 16;
 /** Pages of log after which it is cut on a full disk (K4). */
 const CUT_PAGES = 64;
+/** How long a guard waits for another process that has the file locked while it starts (K3). */
+const GUARD_BUSY_MS = 5_000;
 
 export interface CheckpointOptions {
   readonly path: string;
@@ -81,7 +83,7 @@ export class Checkpoints {
 
 /** A connection that only has to be open. One read makes it share the log with the others. */
 export function openGuard(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { readOnly: true });
+  const database = new DatabaseSync(path, { readOnly: true, timeout: GUARD_BUSY_MS });
   database.prepare("PRAGMA user_version").get();
   return database;
 }

@@ -5,6 +5,7 @@
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import { lineText } from "../../../audit/audit-line.ts";
+import { boundHeap } from "../../../platform/bound-heap.ts";
 import {
   command,
   EXIT_FAILED,
@@ -65,6 +66,7 @@ export const auditCommand = command({
     if (publicKey !== undefined && earlier === undefined) {
       throw new UsageError("--since-key needs --since-statement");
     }
+    boundHeap();
     const stopping = new AbortController();
     void stopSignal().then(() => stopping.abort(new Error("stopped")));
     const settings = await bucketSettings(flags);

@@ -1,3 +1,4 @@
+import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { rowCheck } from "./row-check.ts";
@@ -12,6 +13,23 @@ const anyValue = fc.oneof(
 test("the check of a row never changes meaning (K2)", () => {
   expect(rowCheck(0)).toBe(0x6522df69);
   expect(rowCheck(1, "text", null, Uint8Array.of(1, 2, 3))).toBe(0xf0eac5e0);
+});
+
+test("the check is that of all bytes in turn, however long a value is (K2)", () => {
+  const long = fc.tuple(fc.string({ unit: "grapheme" }), fc.nat(600));
+  const anyText = long.map(([text, times]) => text.repeat(times));
+  const number = new Float64Array(1);
+  const bytesOf = (value: string | number | null | Uint8Array): Uint8Array => {
+    if (value === null) return Uint8Array.of(0xff);
+    if (typeof value !== "number") return Buffer.concat([Buffer.from(value), Buffer.of(1)]);
+    number[0] = value;
+    return new Uint8Array(number.buffer.slice(0));
+  };
+  fc.assert(
+    fc.property(fc.array(fc.oneof(anyValue, anyText)), (row) => {
+      expect(rowCheck(...row)).toBe(crc32(Buffer.concat(row.map(bytesOf))));
+    }),
+  );
 });
 
 test("a changed bit in any value is detected", () => {

@@ -21,6 +21,7 @@ import type { DurationMs } from "../../../core/units.ts";
 import { addMs } from "../../../core/units.ts";
 import { checkRetention, checkScope } from "../../../ledger/batches.ts";
 import { claimCommit } from "../../../ledger/fast-commit.ts";
+import { flatListCall, type ListFlatRecords } from "../../../ledger/flat-records.ts";
 import { hasRecordsCall } from "../../../ledger/has-records.ts";
 import type { RecordItem, RunBatch } from "../../../ledger/ledger-calls.ts";
 import { ledgerCalls } from "../../../ledger/ledger-calls.ts";
@@ -55,7 +56,7 @@ import { GroupCommit } from "./group-commit.ts";
 import type { TailLimits } from "./key-index.ts";
 import { KeyIndex } from "./key-index.ts";
 import { createSqliteUpkeep } from "./ledger-upkeep.ts";
-import { listSqliteRows } from "./list-rows.ts";
+import { listFlatRows, listSqliteRows } from "./list-rows.ts";
 import { createSqliteNoteStore, NoteRows } from "./note-rows.ts";
 import { openReadOnly } from "./open-read-only.ts";
 import { RecordRows } from "./record-rows.ts";
@@ -89,6 +90,8 @@ const BUSY_MS_DEFAULT = 5_000;
 /** Pages in the write-ahead log before SQLite copies them back: fewer, larger copies. */
 const CHECKPOINT_PAGES = 8_192;
 const CACHE_KIB = 32_768;
+/** A reader of lists uses the upper pages of a tree again, and hardly any of the others. */
+const READER_CACHE_KIB = 8_192;
 /** The last record is the newest, or nearly. */
 const NEWEST = "SELECT max(seen_at, changed_at) AS at FROM ledger_record ORDER BY id DESC LIMIT 1";
 /** Sink statements that stay prepared. */
@@ -119,7 +122,7 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   try {
     const exists = hasSqliteSchema(db, SQLITE_LEDGER); // M2 of schema.ts
     if (mustExist && !exists) throw noLedger(path);
-    db.exec(`PRAGMA cache_size = -${CACHE_KIB};`);
+    db.exec(`PRAGMA cache_size = -${readOnly ? READER_CACHE_KIB : CACHE_KIB};`);
     if (readOnly) return db;
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     createSqliteTables(db, SQLITE_LEDGER);
@@ -130,11 +133,16 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   }
 }
 
+/** A ledger in a file: what is read from it costs no wait. */
+export interface SqliteLedger extends Ledger {
+  readonly listFlat: ListFlatRecords;
+}
+
 /** Opens the ledger in a SQLite file; creates the file if it is missing. */
 export function createSqliteLedger(
   ports: { readonly clock: Clock; readonly turn: Turn },
   options: SqliteLedgerOptions,
-): Ledger {
+): SqliteLedger {
   const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
   const { db, index } = openIndexed(options);
@@ -184,9 +192,17 @@ interface ReadParts {
 /** The calls that only read records and objects. */
 function readCalls({ db, rows, index, time, look }: ReadParts) {
   const calls: Pick<
-    Ledger,
-    "show" | "showObject" | "hasRecords" | "searchRecords" | "listRecords"
+    SqliteLedger,
+    "show" | "showObject" | "hasRecords" | "searchRecords" | "listRecords" | "listFlat"
   > = {
+    listFlat: flatListCall(
+      (scope, range) =>
+        look(() => {
+          const scopeId = rows.findScope(scope);
+          return scopeId === null ? [] : listFlatRows(db, scopeId, range);
+        }),
+      () => time.read().expiry,
+    ),
     ...listCall(
       async (scope, range) =>
         look(() => {

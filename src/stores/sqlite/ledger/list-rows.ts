@@ -3,7 +3,8 @@
 //       twice as long to build an object for each row.
 
 import type { DatabaseSync } from "node:sqlite";
-import type { RecordRange } from "../../../ledger/list-records.ts";
+import type { FlatRecord } from "../../../ledger/flat-records.ts";
+import type { ObjectRange, RecordRange } from "../../../ledger/list-records.ts";
 import type { InputColumns } from "../../../ledger/record-input.ts";
 import { fromInputColumns } from "../../../ledger/record-input.ts";
 import { asRecordKey } from "../../../ledger/record-state.ts";
@@ -45,12 +46,29 @@ export function listSqliteRows(
   scopeId: number,
   range: RecordRange,
 ): ListedRecord[] {
+  const columns = `key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS}`;
+  const rows = selectRows(db, columns, scopeId, range) as Row[];
+  return rows.map(listedOf);
+}
+
+/** The columns of FlatRecord, in their order. */
+const FLAT_COLUMNS = "key, state, changed_at, expires_at, event_time, object_key, detail, input";
+
+export function listFlatRows(db: DatabaseSync, scopeId: number, range: ObjectRange): FlatRecord[] {
+  return selectRows(db, FLAT_COLUMNS, scopeId, range) as unknown as FlatRecord[];
+}
+
+function selectRows(
+  db: DatabaseSync,
+  columns: string,
+  scopeId: number,
+  range: RecordRange,
+): unknown[] {
   const { index, where, order, params } = queryOf(range);
-  const statement = db.prepare(`SELECT key, ${RECORD_COLUMNS}, ${INPUT_COLUMNS} FROM ledger_record
+  const statement = db.prepare(`SELECT ${columns} FROM ledger_record
       ${index === undefined ? "" : `INDEXED BY ${index}`} WHERE scope = ? AND ${where} ORDER BY ${order} LIMIT ?`);
   statement.setReturnArrays(true); // L1
-  const rows = statement.all(scopeId, ...params, range.limit) as unknown as Row[];
-  return rows.map(listedOf);
+  return statement.all(scopeId, ...params, range.limit);
 }
 
 function listedOf(row: Row): ListedRecord {
