@@ -14,7 +14,7 @@ import { runAudit } from "../src/audit/run-audit.ts";
 import { StatementBuilder } from "../src/audit/statement.ts";
 import { openCloud } from "../src/cloud/open-cloud.ts";
 import { days, durationMs, minutes, subtractMs } from "../src/core/units.ts";
-import { boundHeap } from "../src/platform/bound-heap.ts";
+import { boundHeap, boundThreadHeaps } from "../src/platform/bound-heap.ts";
 import { systemPorts } from "../src/platform/index.ts";
 import { createAuditReader } from "../src/run/audit/reader-thread.ts";
 import { createTableEffects } from "../src/sinks/table/index.ts";
@@ -42,6 +42,7 @@ else measure();
 
 async function auditStores(folder: string): Promise<void> {
   boundHeap();
+  boundThreadHeaps();
   const cloud = await openCloud({ data: join(folder, "data") });
   const path = join(folder, "ledger.db");
   const ledger = createSqliteLedger(systemPorts, { path, readOnly: true, mustExist: true });

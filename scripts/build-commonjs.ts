@@ -12,7 +12,12 @@ import { rolldown } from "rolldown";
 
 /** Packages without a CommonJS build (C2). */
 const COPIED = ["hyparquet"];
-const THREADS = ["stores/sqlite/broker/disk-thread-entry.js", "run/leases/lease-thread-entry.js"];
+const THREADS = [
+  "stores/sqlite/broker/disk-thread-entry.js",
+  "run/audit/reader-thread-entry.js",
+  "run/console/ledger-thread-entry.js",
+  "run/leases/lease-thread-entry.js",
+];
 
 interface Entry {
   readonly require?: { readonly types: string; readonly default: string };

@@ -12,6 +12,8 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 
 const YOUNG_BYTES = 33_554_432;
+/** Holds a few pages of records, so that most of a collection is garbage. */
+const THREAD_MIB = 8;
 /** More often than the young generation doubles. */
 const WATCH_MS = 100;
 
@@ -25,9 +27,9 @@ export function boundHeap(): void {
   watch.unref();
 }
 
-/** Threads that start later have a young generation of three times this size (H5). */
-export function boundThreadHeaps(mebibytes: number): void {
-  setFlagsFromString(`--min-semi-space-size=${mebibytes}`);
+/** For a command that starts a thread of its own: its young generation is three times that (H5). */
+export function boundThreadHeaps(): void {
+  setFlagsFromString(`--min-semi-space-size=${THREAD_MIB}`);
 }
 
 function youngBytes(): number {

@@ -45,19 +45,27 @@ export async function sendBacklog(
   }
 }
 
-/** Calls during a run wait for it, and share the next one, which finds all their rows (L3). */
-export function oneRunAtATime<T>(run: () => Promise<T>): () => Promise<T> {
+/** Runs one call after another, in the order in which they came. */
+export type InTurn = <T>(run: () => Promise<T>) => Promise<T>;
+
+export function createTurns(): InTurn {
   let last: Promise<unknown> = Promise.resolve();
+  return (run) => {
+    const result = last.then(run);
+    last = result.catch(() => undefined);
+    return result;
+  };
+}
+
+/** Calls during a run wait for it, and share the next one, which finds all their rows (L3). */
+export function oneRunAtATime<T>(inTurn: InTurn, run: () => Promise<T>): () => Promise<T> {
   let next: Promise<T> | null = null;
   return () => {
-    if (next !== null) return next;
-    const shared = last.then(() => {
+    next ??= inTurn(() => {
       next = null;
       return run();
     });
-    next = shared;
-    last = shared.catch(() => undefined);
-    return shared;
+    return next;
   };
 }
 

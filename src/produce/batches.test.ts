@@ -310,6 +310,24 @@ describe("a retry", () => {
     expect(await world.messages()).toHaveLength(1);
   });
 
+  test("and a registration at the same time send a job once (N5)", async () => {
+    const { world, batches } = await createWorld();
+    await using _ = world;
+    await batches.register("B", jobs("a"));
+    let registering: Promise<unknown> | null = null;
+    world.interfere = async (messages, send) => {
+      registering ??= batches.register("C", jobs("b")); // While the retry sends "a".
+      for (let turn = 0; turn < 500; turn += 1) await Promise.resolve();
+      return send(messages);
+    };
+    await passTime(world, batches.retry("B"));
+    await passTime(world, registering ?? Promise.reject(new Error("not registered")));
+    const sent = world.calls
+      .flat()
+      .map(({ body }) => (JSON.parse(body) as { FileID: string }).FileID);
+    expect(sent.toSorted()).toEqual(["a", "a", "b"]);
+  });
+
   test("and a sweep at the same time republish a job once", async () => {
     const { world, ports, batches } = await createWorld();
     await using _ = world;

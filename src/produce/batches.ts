@@ -8,13 +8,13 @@
 //       sent. Other jobs under the same name are a conflict, reported before anything is stored.
 //   N4. A job that another batch registered before is not sent again. It is an item of both.
 //   N5. Batches that are registered at the same time share their sends: each job is sent once, not
-//       once per registration (L3 of backlog.ts).
+//       once per registration (L3 of backlog.ts). A job that is sent again takes turns with them.
 
 import { unreachable } from "../core/assert.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { ExpectedItem, JobBatch } from "../ports/batches.ts";
 import type { OutboxEntry, OutboxLease, OutboxRow } from "../ports/outbox.ts";
-import { type Backlog, oneRunAtATime, sendBacklog } from "./backlog.ts";
+import { type Backlog, createTurns, type InTurn, oneRunAtATime, sendBacklog } from "./backlog.ts";
 import { BatchDigest } from "./batch-digest.ts";
 import type { GroupStrategy } from "./group-strategy.ts";
 import { type BatchJob, createJobRegistry, type RegistryPorts } from "./jobs.ts";
@@ -111,6 +111,7 @@ class OutboxBatches implements Batches {
   readonly #ports: BatchesPorts;
   readonly #options: BatchesOptions;
   readonly #lease: OutboxLease;
+  readonly #inTurn: InTurn;
   readonly #sendPending: () => Promise<Backlog>;
   readonly #onPoint: (point: BatchPoint) => void;
 
@@ -118,7 +119,9 @@ class OutboxBatches implements Batches {
     this.#ports = ports;
     this.#options = options;
     this.#lease = { owner: options.owner ?? ports.random.uuid(), leaseMs: SEND_LEASE_MS };
-    this.#sendPending = oneRunAtATime(() => sendBacklog(ports, this.#sender(), this.#lease)); // N5
+    this.#inTurn = createTurns();
+    const send = () => sendBacklog(ports, this.#sender(), this.#lease);
+    this.#sendPending = oneRunAtATime(this.#inTurn, send); // N5
     this.#onPoint = options.onPoint ?? (() => {});
   }
 
@@ -166,7 +169,7 @@ class OutboxBatches implements Batches {
       if (job.status === "claimed") counts.claimed += 1;
       else if (job.attempts > 0 && job.status === "failed") deadLettered.push(job);
       else {
-        const result = await this.#resend(sender, job.key);
+        const result = await this.#inTurn(() => this.#resend(sender, job.key)); // N5
         if (result instanceof Error) counts.failed ??= result;
         else if (result) counts.sent += 1;
       }

@@ -4,7 +4,9 @@
 //   V2. A past version that was applied is not applied again. The row of the object names the last
 //       applied state only, so the records of the object are read.
 //   V3. The records of a page of objects are read together, from the first key to the last. Where
-//       the ledger has many others between them, the rest is read object by object.
+//       the ledger has many others between them, the rest is read object by object. DynamoDB
+//       orders long names by their first bytes, so a record of such a name may be missed here; its
+//       claim finds it.
 
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { compareUtf8 } from "../core/encoding/utf8-order.ts";
@@ -57,10 +59,16 @@ export async function pastsOf(
   try {
     const read = await recordsOf(ledger, scope, events);
     const pasts: Past[] = [];
+    const alone = new Map<string, Promise<ReadRecords>>();
+    const readAlone = (event: ObjectEvent) => {
+      const reading = alone.get(event.key) ?? recordsOf(ledger, scope, [event]);
+      alone.set(event.key, reading);
+      return reading;
+    };
     for (let from = 0; from < events.length; from += READS_MAX) {
       const some = events.slice(from, from + READS_MAX).map(async (event) => {
         const isRead = read.before === null || compareUtf8(event.key, read.before) < 0;
-        const { byKey } = isRead ? read : await recordsOf(ledger, scope, [event]); // V3
+        const { byKey } = isRead ? read : await readAlone(event); // V3
         return pastIn(event, byKey.get(event.key) ?? []);
       });
       pasts.push(...(await Promise.all(some)));

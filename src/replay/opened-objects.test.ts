@@ -10,11 +10,11 @@ function bucketOf(versionId: string | null) {
   const source: ObjectSource = {
     async open(pin) {
       state.opened += 1;
-      const heldBytes = pin.expectedBytes ?? null;
-      if (heldBytes !== null) state.whole += 1;
+      const bufferedBytes = pin.expectedBytes ?? null;
+      if (bufferedBytes !== null) state.whole += 1;
       if (pin.etag !== null && pin.etag !== state.etag) return { kind: "replaced" };
       const { etag } = state;
-      const held = heldBytes === null ? {} : { heldBytes };
+      const held = bufferedBytes === null ? {} : { bufferedBytes };
       const bytes = { size: 1, stream: () => [], range: async () => new Uint8Array() };
       const facts = { etag, versionId, lastModified: null, metadata: {}, tags: async () => ({}) };
       return { kind: "opened", bytes, ...held, ...facts } as unknown as OpenedObject;

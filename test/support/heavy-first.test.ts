@@ -2,8 +2,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { HEAVY, HEAVY_TOGETHER, heavyFirst } from "./heavy-first.ts";
+import { IN_TURN } from "./in-turn.ts";
 
-test.each([...HEAVY, ...HEAVY_TOGETHER])("%s exists (H2)", (file) => {
+const inTurn = IN_TURN.map((name) => `test/integration/${name}.test.ts`);
+
+test.each([...HEAVY, ...HEAVY_TOGETHER, ...inTurn])("%s exists (H2)", (file) => {
   expect(existsSync(join(import.meta.dirname, "../..", file))).toBe(true);
 });
 

@@ -51,10 +51,10 @@ test("a listener that is loaded later counts too", () => {
 test("types of a listener, its use elsewhere and commands that load it later are fine", () => {
   const sources = {
     "src/start.ts": LISTENER,
-    "src/cli/commands/start/up.ts": `export const load = () => import("../../start.ts");`,
+    "src/cli/commands/start/up.ts": `export const load = () => import("../../../start.ts");`,
     "src/a.test.ts": `import type { Start } from "./start.ts";`,
     "src/c.test.ts": `import type { Socket } from "node:net";`,
-    "src/b.test.ts": `import { load } from "./cli/commands/up.ts";`,
+    "src/b.test.ts": `import { load } from "./cli/commands/start/up.ts";`,
     "test/integration/c.test.ts": `import { start } from "../../src/start.ts"; start.listen(0);`,
   };
   expect(messages(sources)).toEqual([]);

@@ -60,15 +60,15 @@ type Facts = HeadObjectCommandOutput | GetObjectCommandOutput;
 const OVER = new Error("the transfer is over");
 
 /** Objects up to this size are read with their opening (P5). */
-const HELD_BYTES_MAX = 65_536;
+const BUFFERED_BYTES_MAX = 65_536;
 
 /** Reads objects of S3, pinned to the version that an event describes. */
 export function createS3ObjectSource(options: { readonly client: S3Client }): ObjectSource {
   const { client } = options;
   const source: ObjectSource = {
-    heldBytesMax: HELD_BYTES_MAX,
+    bufferedBytesMax: BUFFERED_BYTES_MAX,
     async open(pin, signal) {
-      const isSmall = pin.expectedBytes != null && pin.expectedBytes <= HELD_BYTES_MAX;
+      const isSmall = pin.expectedBytes != null && pin.expectedBytes <= BUFFERED_BYTES_MAX;
       const whole = isSmall ? await openWhole(client, pin, signal) : null; // P5
       if (whole !== null) return whole;
       const pinned = pinnedOf(pin, pin.etag);
@@ -109,7 +109,7 @@ async function openWhole(
     };
     for await (const chunk of transfer(client, request, signal, onAnswer)) {
       held += chunk.length;
-      if (held > HELD_BYTES_MAX) break; // The event named another size.
+      if (held > BUFFERED_BYTES_MAX) break; // The event named another size.
       chunks.push(chunk);
     }
   } catch (error) {
@@ -118,15 +118,15 @@ async function openWhole(
   }
   if (answer === undefined) throw unavailable(pin, "received no answer");
   const opened = openedOf(client, pin, answer, signal);
-  if (held > HELD_BYTES_MAX) return opened;
+  if (held > BUFFERED_BYTES_MAX) return opened;
   if (held !== (answer.ContentLength ?? held)) {
     throw unavailable(pin, "received fewer bytes than announced");
   }
-  return { ...opened, bytes: heldBytes(Buffer.concat(chunks), signal), heldBytes: held };
+  return { ...opened, bytes: bufferedBytes(Buffer.concat(chunks), signal), bufferedBytes: held };
 }
 
 /** Bytes in memory. Readers get copies, as they may change what they get. */
-function heldBytes(bytes: Uint8Array, signal: AbortSignal): ByteSource {
+function bufferedBytes(bytes: Uint8Array, signal: AbortSignal): ByteSource {
   const copyOf = (start: number, end: number) => new Uint8Array(bytes.subarray(start, end));
   return {
     size: bytes.length,

@@ -68,7 +68,7 @@ export function observedObjects<Objects extends ObjectSource | null>(
   return {
     async open(pin, signal) {
       const isWhole =
-        pin.expectedBytes != null && pin.expectedBytes <= (objects.heldBytesMax ?? -1);
+        pin.expectedBytes != null && pin.expectedBytes <= (objects.bufferedBytesMax ?? -1);
       const request = begin(ports, record, pin, isWhole ? "GetObject" : "HeadObject");
       let opened: OpenedObject;
       try {
@@ -79,7 +79,7 @@ export function observedObjects<Objects extends ObjectSource | null>(
       }
       request.end(opened.kind === "opened" ? {} : { errorType: opened.kind });
       // Bytes that came with the opening take no request (O4 of object-source.ts).
-      if (opened.kind !== "opened" || opened.heldBytes !== undefined) return opened;
+      if (opened.kind !== "opened" || opened.bufferedBytes !== undefined) return opened;
       return { ...opened, bytes: observedBytes(ports, opened.bytes, record, pin) };
     },
   };

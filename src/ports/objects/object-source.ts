@@ -18,7 +18,7 @@ export interface ObjectPin {
   readonly versionId: string | null;
   /** Without quotes; null reads the current bytes. */
   readonly etag: string | null;
-  /** Set if the bytes will be read, and the event says how many there are (O4). */
+  /** Set if the bytes will probably be read, and the event says how many there are (O4). */
   readonly expectedBytes?: number | null;
 }
 
@@ -27,7 +27,7 @@ export type OpenedObject =
       readonly kind: "opened";
       readonly bytes: ByteSource;
       /** How many bytes are in memory, if the opening has read them (O4). */
-      readonly heldBytes?: number;
+      readonly bufferedBytes?: number;
       readonly etag: string | null;
       /** The version that was opened; null if the bucket has no versions. */
       readonly versionId: string | null;
@@ -47,6 +47,6 @@ export type OpenedObject =
 
 export interface ObjectSource {
   /** Objects up to this size are read with their opening; absent: none (O4). */
-  readonly heldBytesMax?: number;
+  readonly bufferedBytesMax?: number;
   open(pin: ObjectPin, signal: AbortSignal): Promise<OpenedObject>;
 }

@@ -25,23 +25,35 @@ async function fill(world: AuditWorld): Promise<void> {
   await world.fail(world.put("retry", "1"), { permanent: false });
   const failure = { errorClass: "held", fingerprint: "h", message: "late" };
   await world.fail(world.put("held", "1"), { failure });
-  const late = world.put("late", "1");
   const { ledger } = world;
-  const input = { receivedAt: world.clock.now(), input: world.inputOf(late) };
-  const object = { bucket: "landing", key: "late", sequencer: late.sequencer };
-  const request = { key: world.keyOf(late), ...input, object };
+  const request = requestOf(world, world.put("late", "1"));
   const lease = { owner: "o", leaseMs: minutes(1) };
   const [claim] = await ledger.claim(AUDIT_SCOPE, [request], lease);
   await world.commit(world.put("late", "2"));
   const fence = claim?.kind === "claimed" ? claim.fence : null;
-  const held = { key: request.key, fence: present(fence, "the fence of the claim"), object };
+  const { key, object } = request;
+  const held = { key, fence: present(fence, "the fence of the claim"), object };
   await ledger.commit(AUDIT_SCOPE, [{ ...held, digest: "d" }]);
   await world.commit(world.put("removed", "1"));
   await world.commit(world.remove("removed"));
   await world.commit(world.put("double", "1"));
   await world.commit(present(world.listed("double"), "the listed object"), { blind: true });
   world.put("missing", "1");
+  const working = requestOf(world, world.put("working", "1"));
+  const given = requestOf(world, world.put("given back", "1"));
+  const claims = await ledger.claim(AUDIT_SCOPE, [working, given], lease);
+  const back = claims[1]?.kind === "claimed" ? claims[1].fence : null;
+  const released = { key: given.key, fence: present(back, "the fence of the claim") };
+  await ledger.release(AUDIT_SCOPE, [released]);
   world.settle();
+}
+
+/** The claim of an event. */
+function requestOf(world: AuditWorld, event: ReturnType<AuditWorld["put"]>) {
+  const { key, sequencer } = event;
+  const object = { bucket: "landing", key, sequencer };
+  const receivedAt = world.clock.now();
+  return { key: world.keyOf(event), receivedAt, input: world.inputOf(event), object };
 }
 
 /** What an audit judges a record by. */
@@ -67,7 +79,9 @@ test("the records of these tests have every kind of state, event and place", asy
   const page = { after: null, limit: 1_000 };
   const { records } = await world.ledger.listRecords(AUDIT_SCOPE, QUERY, page);
   const all = records.map(judged);
-  expect(new Set(all.map(({ kind }) => kind))).toEqual(new Set(["committed", "parked", "failed"]));
+  expect(new Set(all.map(({ kind }) => kind))).toEqual(
+    new Set(["committed", "parked", "failed", "claimed", "released"]),
+  );
   expect(new Set(all.map(({ event }) => event))).toEqual(new Set(["created", "listed", "removed"]));
   expect(all.filter(({ superseded }) => superseded)).toHaveLength(1);
   expect(all.some(({ event, position }) => event === "listed" && position !== null)).toBe(true);

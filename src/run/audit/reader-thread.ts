@@ -9,7 +9,6 @@
 import { Worker } from "node:worker_threads";
 import type { RecordLister } from "../../audit/merged-keys.ts";
 import { type ErrorCode, TidegateError } from "../../core/errors.ts";
-import { boundThreadHeaps } from "../../platform/bound-heap.ts";
 import type { ListPage } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { type FlatPage, unpackRecords } from "./reader-pages.ts";
@@ -51,8 +50,6 @@ export interface AuditReader extends RecordLister {
 const ENTRY = `./reader-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
 /** Pages of records that are read before a thread starts (R2). */
 const PAGES_BEFORE = 10;
-/** Holds a few pages, so that most of a collection is garbage. */
-const YOUNG_MIB = 8;
 
 export interface AuditReaderOptions {
   readonly pagesBefore?: number;
@@ -103,7 +100,6 @@ class ReaderThread {
   }
 
   #open(resolve: (isReady: boolean) => void): void {
-    boundThreadHeaps(YOUNG_MIB);
     const worker = new Worker(this.#entry, { workerData: this.#data });
     worker.on("message", (answer: ReaderThreadAnswer) => {
       if (answer !== "ready") return this.#settle(answer);

@@ -1,9 +1,8 @@
 // Lease thread: a lease renewer in its own thread, with its own connections, so that a handler that
 // blocks the event loop keeps its leases.
-//   D1. An order to track a lease, or to attach a claim, is sent before the caller continues past
-//       its next `await`. Orders to drop may be late (K3) and share a message with the next order.
-//       An order to detach is sent in the same turn, before the calls that turn collects: those to
-//       the ledger come later (P5 of ingest/pipeline.ts).
+//   D1. An order to track a lease, or to attach or detach a claim, is sent before the caller
+//       continues past its next `await`: a claim that has ended is not renewed. Orders to drop may
+//       be late (K3) and share a message with the next order.
 //   D2. `alive` sends no message: it compares the expiry on the board with the clock.
 //   D3. If the thread ends, for any reason, all leases are lost and reported; `ended` informs the
 //       consumer, which must stop receiving (K4).
@@ -171,7 +170,7 @@ class LeaseThread implements LeaseRenewer {
     const held = this.#held.get(receipt);
     if (held?.fences.get(claim.key) !== claim.fence) return; // Detached before, or never attached.
     held.fences.delete(claim.key);
-    this.#order({ kind: "detach", slot: held.slot, claim }, "later");
+    this.#order({ kind: "detach", slot: held.slot, claim }, "now");
   }
 
   release(receipt: string): void {

@@ -5,7 +5,8 @@
 //       time and the tie of its record key.
 //   W3. A record that the ledger no longer has is reported as unknown, never guessed.
 //   W4. The rows of a promoted replay have the rank of the original record and the fence of the
-//       replayed one. So the fence of the row says which generation wrote its value.
+//       replayed one. So the fence of the row says which generation wrote its value. Rows that a
+//       quarantine redrive added have another fence; they belong to the original record.
 
 import { TidegateError } from "../../core/errors.ts";
 import { addMs, durationMs, epochMs } from "../../core/units.ts";
@@ -66,26 +67,29 @@ export async function findRowOrigin(
   );
   if (owner === undefined) return { kind: "no-row" };
   const { _tg_writer: writer, _tg_time: time, _tg_tie: tie, _tg_fence: fence } = owner;
-  const written = await writerKey(tables, table, String(writer));
+  const register = await registered(tables, table, String(writer));
   const isOriginal = ({ key: of }: ListedRecord) =>
-    written === null ? rankTie(of) === Number(tie) : of === written;
+    register === null ? rankTie(of) === Number(tie) : of === register.key;
   const original = await recordAt(ledger, scopes, Number(time), isOriginal);
   if (original?.listed.record.fence === Number(fence)) return { kind: "found", origin: original };
   const isReplayed = (listed: ListedRecord) =>
-    listed.record.fence === Number(fence) && isReplayOf(listed, written, original);
+    listed.record.fence === Number(fence) && isReplayOf(listed, register?.key ?? null, original);
   const replayed = await recordAt(ledger, scopes, Number(time), isReplayed); // W4
-  return { kind: "found", origin: replayed ?? original };
+  if (replayed !== null) return { kind: "found", origin: replayed };
+  const isNewer = original !== null && Number(fence) > original.listed.record.fence;
+  const isUnknown = isNewer && register?.added === false; // W3: another generation wrote it.
+  return { kind: "found", origin: isUnknown ? null : original };
 }
 
-/** The record key of the latest event of that writer; null if messages wrote the row. */
-async function writerKey(tables: SideTables, table: string, id: string): Promise<string | null> {
+/** The latest event of that writer, and whether rows were added to it; null for messages. */
+async function registered(tables: SideTables, table: string, id: string) {
   if (id === "0") return null;
   const [writer] = await tables.read(
-    `SELECT record_key FROM ${WRITERS_TABLE}
+    `SELECT record_key, added FROM ${WRITERS_TABLE}
       WHERE table_name = ${tables.placeholder(1)} AND id = ${tables.placeholder(2)}`,
     [table, id],
   );
-  return String(writer?.record_key ?? "");
+  return { key: String(writer?.record_key ?? ""), added: Boolean(writer?.added ?? true) };
 }
 
 /** Whether a record is another generation's of the original, which may have expired (W4). */

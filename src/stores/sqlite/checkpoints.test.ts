@@ -6,7 +6,7 @@ import { openGuard } from "./checkpoints.ts";
 
 const folder = useTemporaryFolder("checkpoints");
 
-test("a guard waits for a process that has the file locked while it starts (K3)", () => {
+test("a guard is opened with a time to wait for locks of other processes (K3)", () => {
   const path = join(folder, "guarded.db");
   const database = new DatabaseSync(path);
   database.exec("PRAGMA journal_mode = WAL; CREATE TABLE one (id INTEGER)");

@@ -5,7 +5,7 @@
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import { lineText } from "../../../audit/audit-line.ts";
-import { boundHeap } from "../../../platform/bound-heap.ts";
+import { boundHeap, boundThreadHeaps } from "../../../platform/bound-heap.ts";
 import {
   command,
   EXIT_FAILED,
@@ -67,6 +67,7 @@ export const auditCommand = command({
       throw new UsageError("--since-key needs --since-statement");
     }
     boundHeap();
+    boundThreadHeaps();
     const stopping = new AbortController();
     void stopSignal().then(() => stopping.abort(new Error("stopped")));
     const settings = await bucketSettings(flags);
