@@ -2,7 +2,7 @@
 //   A1. An opening is used once, and only for the version and the ETag that it has. Its bytes are
 //       pinned, so they are never other bytes than a new opening would read.
 //   A2. An attempt that is repeated opens again: an object that is gone by then is reported.
-//   A3. No more openings are kept than OPENED_MAX, and no more bytes of them than BUFFERED_BYTES_MAX;
+//   A3. No more openings are kept than OPENED_MAX, and no more bytes than BUFFERED_BYTES_MAX;
 //       without one, the object is opened again.
 
 import { normalizeVersionId } from "../core/events/object-identity.ts";
