@@ -78,7 +78,9 @@ test("the tracer records each invocation, its answer and the handler's annotatio
     { payload: { n: 7 }, group: "g", dedupeKey: "7" },
     cloud.clock.now(),
   );
-  await using mapping = await startEventSourceMapping(cloud, traced as never, { queue: "numbers" });
+  // One at a time, as in one environment of Lambda: the tracer has one current segment.
+  const options = { queue: "numbers", concurrency: 1 };
+  await using mapping = await startEventSourceMapping(cloud, traced as never, options);
   await mapping.idle();
   await inner.close();
   const own = () => segments.filter(({ name }) => name === "## index.handler");

@@ -100,14 +100,16 @@ async function prepare(name: string) {
 }
 
 async function ingest(s3: S3, name: string, running: RunningPipeline): Promise<void> {
-  for (const [key, body] of [
+  const files = [
     ["in/a.csv", "id,amount\na1,1\nx,1\n"],
     ["in/b.csv", "id,amount\nb1,2\nx,2\n"],
     ["in/a.csv", "id,amount\na1,3\n"],
-  ] as const) {
+  ] as const;
+  for (const [at, [key, body]] of files.entries()) {
     await s3.putObject({ Bucket: name, Key: key, Body: body });
+    // One by one: a version that comes after a newer one is not committed.
+    await expect.poll(() => running.snapshot().committed, WAIT).toBe(at + 1);
   }
-  await expect.poll(() => running.snapshot().committed, WAIT).toBe(3);
 }
 
 /** `tidegate reproduce` on a manifest. */
