@@ -17,7 +17,7 @@ describe("a request", () => {
 
   test("below a path that only begins like the admin's is not the admin's", async () => {
     const wire = createWire();
-    await wire.get("/_tidegatex?Action=PurgeQueue");
+    await wire.send({ method: "POST", path: "/_tidegatex", query: "Action=PurgeQueue" });
     expect(wire.asked).toEqual([{ name: "purgeQueue", input: { queue: "_tidegatex" } }]);
   });
 

@@ -11,6 +11,7 @@
 //       and a client that speaks JSON to a queue should not wait for them at start-up.
 
 import { present } from "../core/assert.ts";
+import { mediaTypeOf } from "../core/media-type.ts";
 import type { HttpHandler, HttpHead, HttpRequest } from "../ports/http/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
@@ -105,6 +106,5 @@ function isForS3({ method, path, query, headers }: HttpHead, account: string): b
   const scope = headers.authorization ?? query;
   if (/Credential=[^,&]*(\/|%2F)s3(\/|%2F)aws4_request/i.test(scope)) return true;
   if (/(^|&)Action=/.test(query) || path.startsWith(`/${account}/`)) return false;
-  const form = headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
-  return !(method === "POST" && form);
+  return !(method === "POST" && mediaTypeOf(headers) === "application/x-www-form-urlencoded");
 }

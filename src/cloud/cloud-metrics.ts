@@ -7,6 +7,7 @@
 
 import type { QueueCounts } from "../broker/model/operations.ts";
 import type { TopicCounts } from "../broker/model/sns/topic-operations-contract.ts";
+import { mediaTypeOf } from "../core/media-type.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { HttpHandler, HttpRequest } from "../ports/http/http.ts";
 import type { MetricTable } from "../ports/telemetry.ts";
@@ -128,7 +129,7 @@ function namesOf({ method, path, query, headers }: HttpRequest, targets: Targets
   if (path.startsWith("/_tidegate")) return ADMIN;
   const action = query === "" ? undefined : ACTION_IN_QUERY.exec(query)?.[1];
   if (action !== undefined) return { service: "query", action };
-  if (headers["content-type"]?.startsWith("application/x-www-form-urlencoded")) return FORM;
+  if (mediaTypeOf(headers) === "application/x-www-form-urlencoded") return FORM;
   return { service: "s3", action: ACTION.test(method) ? method : "other" };
 }
 

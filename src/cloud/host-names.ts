@@ -1,4 +1,4 @@
-// Host names: the value of --allow-host, a list of names separated by commas.
+// Host names: the value of --allow-host, a list of names and addresses separated by commas.
 
 import { TidegateError } from "../core/errors.ts";
 
@@ -9,11 +9,14 @@ export function isHostName(text: string): boolean {
   return NAME.test(text);
 }
 
+/** An IPv6 address as in a URL. */
+const ADDRESS = /^\[[\da-f:.]+\]$/i;
+
 /** Throws TG_CONFIG_INVALID for anything that is not a bare name, such as a URL or a port. */
 export function parseHostNames(list: string | undefined): string[] {
   const names = (list ?? "").split(",").flatMap((name) => name.trim() || []);
   for (const name of names) {
-    if (isHostName(name)) continue;
+    if (isHostName(name) || ADDRESS.test(name)) continue;
     const message = `${JSON.stringify(name)} is not a host name; --allow-host takes names without scheme and port`;
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }

@@ -7,13 +7,13 @@
 
 import type { Broker } from "../broker/engine/broker.ts";
 import { streamBytesOf } from "../broker/http.ts";
-import { guardHosts, type HostGuardOptions } from "../broker/wire/protocol/host-guard.ts";
+import { guardHosts } from "../broker/wire/protocol/host-guard.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
 import { ReplyBuffer } from "../platform/http/reply-buffer.ts";
 import { printError } from "../platform/print-error.ts";
 import type { HttpHandler, HttpHead, HttpReply, HttpRequest } from "../ports/http/http.ts";
 import type { CloudOptions } from "./cloud-options.ts";
-import { isLoopback } from "./loopback.ts";
+import { endpointOf, hostGuardOf, isLoopback } from "./loopback.ts";
 import { type OpenCloud, openUnpreparedCloud } from "./open-cloud.ts";
 import type { PublicCloud } from "./public-cloud.ts";
 import { createGate } from "./request-gate.ts";
@@ -58,7 +58,7 @@ export function startCloud(
 ): Promise<VirtualCloud>;
 export function startCloud(options?: CloudOptions): Promise<Cloud>;
 export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
-  const { host = "127.0.0.1", port = 0 } = options;
+  const { host = "127.0.0.1", port = 0, allowedHosts = [], baseHost } = options;
   const replies = new ReplyBuffer();
   const opened = await openUnpreparedCloud(options, replies);
   const mounts: MountedHttp[] = [];
@@ -68,7 +68,9 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     }
     return opened.http(request);
   };
-  const gate = createGate(guardHosts(http, hostGuardOf(options, opened.allowsOrigin)));
+  const names = baseHost === undefined ? allowedHosts : [baseHost, ...allowedHosts];
+  const { allowsOrigin } = opened;
+  const gate = createGate(guardHosts(http, { ...hostGuardOf(host, names), allowsOrigin }));
   const brokerBytes = streamBytesOf(opened.broker);
   const streamBytes = (head: HttpHead) => {
     for (const { streams } of mounts) {
@@ -112,19 +114,4 @@ function assemble(
   };
   const cloud = { endpoint, port, clock, broker, objects, inside };
   return { ...cloud, close, [Symbol.asyncDispose]: close };
-}
-
-function hostGuardOf(
-  { host = "127.0.0.1", allowedHosts = [], baseHost }: CloudOptions,
-  allowsOrigin: OpenCloud["allowsOrigin"],
-): HostGuardOptions {
-  const base = baseHost === undefined ? [] : [baseHost];
-  const names = [host, ...base, ...allowedHosts];
-  return { loopback: isLoopback(host), allowedHosts: names, allowsOrigin };
-}
-
-/** Clients cannot call a wildcard address, but they can call loopback. */
-function endpointOf(host: string, port: number): string {
-  const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-  return `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}`;
 }

@@ -119,8 +119,8 @@ export const SETTINGS = {
     env: "TIDEGATE_ALLOW_HOST",
     takes: text("NAME[,NAME]"),
     fallback: null,
-    commands: ["dev"],
-    doc: "Further host names that clients may call the embedded cloud by.",
+    commands: ["run", "dev"],
+    doc: "Further host names that clients may call it by.",
   },
   baseHost: {
     flag: "base-host",

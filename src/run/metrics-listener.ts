@@ -1,10 +1,14 @@
 // Metrics listener: /metrics for Prometheus and /health for an orchestrator.
 //   L1. It listens on loopback by default: metrics reveal business figures, and callers are not
-//       authenticated.
+//       authenticated. There it answers only to local and allowed host names, and to no page of
+//       another site.
 //   L2. /health is 200 while the pipeline receives, and 503 from the start of a drain, so that load
 //       balancers and orchestrators stop counting on it.
 
+import { guardHosts } from "../broker/wire/protocol/host-guard.ts";
+import { endpointOf, hostGuardOf } from "../cloud/loopback.ts";
 import { TidegateError } from "../core/errors.ts";
+import { isForeignPage } from "../core/foreign-page.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
 import type { HttpHead, HttpReply } from "../ports/http/http.ts";
 import type { MetricsPage } from "../telemetry/create-telemetry.ts";
@@ -14,6 +18,8 @@ export interface MetricsAddress {
   readonly port: number;
   /** Default: 127.0.0.1 (L1). */
   readonly host?: string;
+  /** Names other than local ones that clients may call it by (Host header). */
+  readonly allowedHosts?: readonly string[];
 }
 
 export interface MetricsSource {
@@ -32,9 +38,10 @@ export interface MetricsListener {
 
 export async function startMetricsListener(
   source: MetricsSource,
-  { port, host = "127.0.0.1" }: MetricsAddress,
+  { port, host = "127.0.0.1", allowedHosts = [] }: MetricsAddress,
 ): Promise<MetricsListener> {
   const answer = ({ method, path, headers }: HttpHead): HttpReply => {
+    if (isForeignPage({ headers })) return reply(403, "text/plain", "pages may not read this\n"); // L1
     if (method !== "GET" && method !== "HEAD") return reply(405, "text/plain", "GET only\n");
     if (path === "/metrics") {
       const { text, type } = source.metrics(headers.accept);
@@ -45,13 +52,11 @@ export async function startMetricsListener(
     const body = { status: ok ? "ok" : "draining", ...facts };
     return reply(ok ? 200 : 503, "application/json", `${JSON.stringify(body)}\n`); // L2
   };
-  const listener = createHttpListener(async (request) => answer(request), {
-    onError: source.onError,
-  });
+  const guarded = guardHosts(async (request) => answer(request), hostGuardOf(host, allowedHosts));
+  const listener = createHttpListener(guarded, { onError: source.onError });
   try {
     const chosen = await listener.listen(port, host);
-    const name = host.includes(":") ? `[${host}]` : host;
-    return { origin: `http://${name}:${chosen}`, close: () => listener.close() };
+    return { origin: endpointOf(host, chosen), close: () => listener.close() };
   } catch (error) {
     await listener.close();
     throw faultOf(error, { port, host });

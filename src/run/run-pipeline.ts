@@ -8,6 +8,7 @@
 //       would receive and lose messages until the redrive policy had moved the whole queue.
 
 import { hostname } from "node:os";
+import { parseHostNames } from "../cloud/host-names.ts";
 import { TidegateError } from "../core/errors.ts";
 import { days, durationMs } from "../core/units.ts";
 import { startFindings } from "../doctor/start-check.ts";
@@ -197,10 +198,11 @@ async function closeInTurn(closers: (() => Promise<unknown>)[]): Promise<void> {
 
 function openListener(
   source: Omit<MetricsSource, "metrics"> & { readonly telemetry: ProcessTelemetry },
-  { metricsPort: port, metricsHost: host }: FilledSettings,
+  { metricsPort: port, metricsHost: host, allowHost }: FilledSettings,
 ): Promise<MetricsListener> {
   const { telemetry, ...rest } = source;
-  return startMetricsListener({ ...rest, metrics: telemetry.metricsPage }, { port, host });
+  const address = { port, host, allowedHosts: parseHostNames(allowHost) };
+  return startMetricsListener({ ...rest, metrics: telemetry.metricsPage }, address);
 }
 
 /** A stop interrupts a drain that is in progress; after closing, neither has an effect. */

@@ -8,6 +8,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { isForeignPage } from "../../core/foreign-page.ts";
+import { mediaTypeOf } from "../../core/media-type.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ConsoleSource, PageFiles } from "../../ports/console/console-source.ts";
 import type { HttpReply, HttpRequest } from "../../ports/http/http.ts";
@@ -152,7 +153,7 @@ async function answerPage({ access, page }: ConsoleParts, request: HttpRequest) 
 }
 
 function checkJson({ headers }: HttpRequest): void {
-  if (headers["content-type"]?.startsWith("application/json") === true) return;
+  if (mediaTypeOf(headers) === "application/json") return;
   refuseRequest(415, "NotJson", "a post needs the header Content-Type: application/json"); // H1
 }
 

@@ -21,6 +21,12 @@ export const BUSY: HttpReply = {
     message: "Too many unfinished requests wait for memory. Retry the request.",
   }),
 };
+/** The reply to a request that names two hosts. */
+export const TWO_HOSTS: HttpReply = {
+  status: 400,
+  headers: ["Content-Type", "text/plain"],
+  body: "the request has two Host headers\n",
+};
 
 export interface FastReply {
   readonly text: string;

@@ -11,6 +11,8 @@
 //   N4. close() resolves shortly after CLOSE_GRACE_MS at the latest, whatever clients do.
 //   N5. A connection starts on the fast path, for simple requests with text replies. Its first
 //       other request moves it to node:http, the slow path. Replies are the same on both.
+//   N6. A request with two Host headers is refused: node:http reads the first one, and others may
+//       read the second (RFC 9112, 3.2).
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -23,7 +25,7 @@ import {
   type FastConnections,
   type FastServiceOptions,
 } from "./fast-connections.ts";
-import { BODILESS, BUSY, INTERNAL_ERROR, writeFastReply } from "./fast-reply.ts";
+import { BODILESS, BUSY, INTERNAL_ERROR, TWO_HOSTS, writeFastReply } from "./fast-reply.ts";
 import { HttpExchange } from "./http-exchange.ts";
 import { OpenExchanges } from "./open-exchanges.ts";
 import { PIECE_BYTES, ReplyBuffer } from "./reply-buffer.ts";
@@ -39,6 +41,7 @@ const CONNECTIONS_MAX = 2_000;
 const HEADERS_MS_MAX = 10_000;
 /** From the first byte of a request to the end of its body. */
 const REQUEST_MS_MAX = 60_000;
+const HOST_CHARS = "host".length;
 /** Without a byte of a stream in either direction. */
 const STALL_MS_MAX = 60_000;
 /** Interval of the check for slow clients. */
@@ -161,6 +164,10 @@ function createReceiver(
       exchange.closed();
       slow.end(socket);
     });
+    if (hasTwoHosts(request)) {
+      void sendReply({ exchange, response, replies }, TWO_HOSTS, true); // N6
+      return;
+    }
     const streamBytes = options.streamBytesOf?.(exchange) ?? null;
     const start = () => {
       if (streamBytes === null) {
@@ -190,6 +197,15 @@ function createLimitedServer(options: HttpListenerOptions): Server {
   });
   server.on("clientError", refuseBroken);
   return server;
+}
+
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at];
+    if (name?.length === HOST_CHARS && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts > 1;
 }
 
 /** The declared length of a body; unknown lengths count as infinite. */

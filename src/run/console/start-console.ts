@@ -6,7 +6,7 @@
 
 import { guardHosts } from "../../broker/wire/protocol/host-guard.ts";
 import { parseHostNames } from "../../cloud/host-names.ts";
-import { isLoopback } from "../../cloud/loopback.ts";
+import { endpointOf, hostGuardOf, isLoopback } from "../../cloud/loopback.ts";
 import { isConsolePath } from "../../console/api/console-http.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -60,16 +60,14 @@ export async function startConsole(options: StartConsoleOptions): Promise<Runnin
     ); // S1
   }
   const console = serveSource(await sourceOf(options), { ...options, exposed });
-  const names = [host, ...parseHostNames(options.allowHost)];
   const handler = guardHosts(
     async (request) => (isConsolePath(request.path) ? console.answer(request) : elsewhere()),
-    { loopback: !exposed, allowedHosts: names },
+    hostGuardOf(host, parseHostNames(options.allowHost)),
   ); // S2
   const listener = createHttpListener(handler, { onError });
   try {
     const chosen = await listener.listen(port, host);
-    const reachable = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
-    const origin = `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${chosen}`;
+    const origin = endpointOf(host, chosen);
     const close = async () => {
       await listener.close();
       await console.close();

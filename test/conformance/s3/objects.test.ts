@@ -266,7 +266,9 @@ test("a bucket is addressed by its host or by its path", async () => {
     `${Bucket}.s3-eu-west-1.amazonaws.com`,
   ];
   for (const host of hosts) {
-    const text = await exchange(`GET /a/b HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const authorization = `AWS4-HMAC-SHA256 Credential=any/20260302/us-east-1/s3/aws4_request`;
+    const head = `Host: ${host}\r\nAuthorization: ${authorization}\r\nConnection: close`;
+    const text = await exchange(`GET /a/b HTTP/1.1\r\n${head}\r\n\r\n`);
     expect(text).toContain("HTTP/1.1 200");
     expect(text.endsWith("hello")).toBe(true);
   }

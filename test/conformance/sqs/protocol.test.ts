@@ -69,11 +69,17 @@ test("[4] empty output is an empty object, without empty lists", async () => {
   expect(Messages).toBeUndefined();
 });
 
+/** A GET that changes something has to be signed, as on AWS. */
+const SIGNED = {
+  authorization:
+    "AWS4-HMAC-SHA256 Credential=any/20260302/us-east-1/sqs/aws4_request, Signature=00",
+};
+
 test("[12] a queue's URL accepts queue actions by GET", async () => {
   const queueUrl = await endpoint.queue();
   const other = await endpoint.queue();
   const get = (parameters: Record<string, string>) =>
-    endpoint.query(parameters, { path: pathOf(queueUrl), method: "GET" });
+    endpoint.query(parameters, { path: pathOf(queueUrl), method: "GET", headers: SIGNED });
   const sent = await get({ Action: "SendMessage", MessageBody: "by GET" });
   expect([sent.status, sent.body]).toEqual([200, expect.stringContaining("<SendMessageResponse")]);
   expect((await get({ Action: "ReceiveMessage" })).body).toContain("<Body>by GET</Body>");
@@ -105,7 +111,7 @@ test("[12] a queue's URL without an action is 404, in XML even if the request ac
 
 test("[13] the query protocol answers in its own JSON format if the request accepts JSON", async () => {
   const queueUrl = await endpoint.queue();
-  const options = { method: "GET", headers: { accept: "application/json" } } as const;
+  const options = { method: "GET", headers: { ...SIGNED, accept: "application/json" } } as const;
   const listed = await endpoint.query({ Action: "ListQueues" }, options);
   expect(JSON.parse(listed.body).ListQueuesResponse.ListQueuesResult.queueUrls).toContain(queueUrl);
   await endpoint.sqs.sendMessage({ QueueUrl: queueUrl, MessageBody: "<&>" });

@@ -5,6 +5,7 @@
 //       refused.
 
 import { isForeignPage } from "../../../core/foreign-page.ts";
+import { mediaTypeOf } from "../../../core/media-type.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";
@@ -55,7 +56,7 @@ export async function answerAdmin(
     if (name === null) continue;
     const method = route.methods[request.method as keyof AdminRoute["methods"]];
     if (method === undefined) return wrongMethod(route);
-    if (request.method === "POST" && !isJson(request)) {
+    if (request.method === "POST" && mediaTypeOf(request.headers) !== "application/json") {
       return adminError(415, "NotJson", "a POST needs the header Content-Type: application/json");
     }
     const parameters = new URLSearchParams(request.query);
@@ -89,10 +90,6 @@ function matchRoute(route: AdminRoute, segments: readonly string[]): string | nu
     else if (pattern[i] !== segments[i]) return null;
   }
   return name;
-}
-
-function isJson(request: HttpRequest): boolean {
-  return request.headers["content-type"]?.startsWith("application/json") === true;
 }
 
 function wrongMethod(route: AdminRoute): HttpReply {

@@ -1,22 +1,25 @@
 // Host guard: keeps web pages away from an endpoint that checks no credentials.
 //   G1. A page can reach a loopback address under a name of its choice: the name resolves to
-//       127.0.0.1, or changes its address after the page was loaded (DNS rebinding). Browsers send
-//       no Sec-Fetch-Site to such plain-http names. So a server bound to loopback answers only to
-//       names that a foreign page cannot have: loopback names, IP addresses, *.localhost, AWS's own
-//       virtual-host names, and names that were allowed explicitly.
-//   G2. A request with an Origin comes from a page. The page must have been served by this very
+//       127.0.0.1, or changes its address after the page was loaded (DNS rebinding). Some addresses
+//       reach it too: 0.0.0.0, or 127.0.0.1 mapped to IPv6. Browsers send no Sec-Fetch-Site to any
+//       of these. So a server bound to loopback answers only to local names, for which browsers
+//       send it, and to names that were allowed explicitly.
+//   G2. A name below amazonaws.com reaches it where DNS redirects clients of AWS, and a page can use
+//       that name. Only a request with a signature header is answered (S1 of signature.ts).
+//   G3. A request with an Origin comes from a page. The page must have been served by this very
 //       host, or a bucket's CORS rules must allow it; GET requests count, since some have side
 //       effects.
-//   G3. Requests without a Host header come from no browser and pass.
+//   G4. Requests without a Host header come from no browser and pass.
 
 import type { HttpHandler, HttpReply, HttpRequest } from "../../../ports/http/http.ts";
+import { hasSignatureHeader } from "./signature.ts";
 
 export interface HostGuardOptions {
   /** Whether the server is bound to a loopback address (G1). */
   readonly loopback: boolean;
-  /** Further names to answer to, each with all names below it. */
+  /** Further names and addresses to answer to; a name includes all names below it. */
   readonly allowedHosts: readonly string[];
-  /** Whether a page of another site may send the request (G2). Default: never. */
+  /** Whether a page of another site may send the request (G3). Default: never. */
   readonly allowsOrigin?: (request: HttpRequest) => Promise<boolean>;
 }
 
@@ -27,22 +30,24 @@ export function guardHosts(handler: HttpHandler, options: HostGuardOptions): Htt
   return (request) => {
     const { host, origin } = request.headers;
     if (origin === undefined && (host === lastAccepted || host === undefined)) {
-      return handler(request); // G3
+      return handler(request); // G4
     }
-    const reason = hostRefusal(host ?? "", options.loopback, allowed);
-    if (reason !== null) return Promise.resolve(forbidden(reason));
+    const name = nameOf(host ?? "");
+    const isOpen = !options.loopback || isLocal(name) || isAllowed(name, allowed); // G1
+    if (!isOpen && !(isAwsName(name) && hasSignatureHeader(request))) {
+      return Promise.resolve(forbidden(refusalOf(name))); // G2
+    }
     if (origin !== undefined && originHost(origin) !== (host ?? "").toLowerCase()) {
       return answerForeign(handler, options, request, origin);
     }
-    lastAccepted = host;
+    if (isOpen) lastAccepted = host;
     return handler(request);
   };
 }
 
-function hostRefusal(host: string, loopback: boolean, allowed: readonly string[]): string | null {
-  const name = hostName(host);
-  if (!loopback || isLocalName(name) || isAllowed(name, allowed)) return null;
-  return `Host "${name}" is not a local name; allow it with --allow-host ${name}`; // G1
+/** Whether the Host header names loopback: browsers send Sec-Fetch-Site to these names. */
+export function isLocalHost(host: string): boolean {
+  return isLocal(nameOf(host));
 }
 
 async function answerForeign(
@@ -53,27 +58,45 @@ async function answerForeign(
 ): Promise<HttpReply> {
   if (allowsOrigin !== undefined && (await allowsOrigin(request))) return handler(request);
   return forbidden(
-    `Origin "${origin}" is not this server; web pages of other sites may not call it`, // G2
+    `Origin "${origin}" is not this server; web pages of other sites may not call it`, // G3
   );
 }
 
 /** "Localhost:4566" -> "localhost", "[::1]:4566" -> "[::1]". */
-function hostName(host: string): string {
-  return host.replace(/:\d+$/, "").toLowerCase().replace(/\.$/, "");
+function nameOf(host: string): string {
+  return host.replace(/:\d*$/, "").toLowerCase().replace(/\.$/, "");
 }
 
 function originHost(origin: string): string | null {
   return /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase() ?? null;
 }
 
-function isLocalName(name: string): boolean {
+/** 127.0.0.0/8 as four decimal numbers: browsers write every other form of it like this. */
+const LOOPBACK = /^127(?:\.(?:0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])){3}$/;
+
+function isLocal(name: string): boolean {
   if (name === "localhost" || name.endsWith(".localhost")) return true;
-  if (/^\d+\.\d+\.\d+\.\d+$/.test(name) || /^\[[\da-f:.]+\]$/.test(name)) return true;
+  return LOOPBACK.test(name) || name === "[::1]";
+}
+
+function isAwsName(name: string): boolean {
   return name === "amazonaws.com" || name.endsWith(".amazonaws.com");
 }
 
 function isAllowed(name: string, allowed: readonly string[]): boolean {
-  return allowed.some((each) => name === each || name.endsWith(`.${each}`));
+  return allowed.some((each) => {
+    return name === each || (/[^\d.]/.test(each) && name.endsWith(`.${each}`));
+  });
+}
+
+function refusalOf(name: string): string {
+  if (!/^(?:[a-z\d_][a-z\d._-]*|\[[\da-f:.]+\])$/.test(name)) {
+    return `Host "${name}" is not a host name; use localhost, or a name of --allow-host`;
+  }
+  const need = isAwsName(name)
+    ? "belongs to AWS, and only requests with a signature in the Authorization header may use it"
+    : "is not a local name";
+  return `Host "${name}" ${need}; allow it with --allow-host ${name}`;
 }
 
 function forbidden(reason: string): HttpReply {

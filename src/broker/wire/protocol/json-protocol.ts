@@ -4,6 +4,7 @@
 //       the JavaScript SDK cannot choose its exception class.
 //   J3. This is the hot path: one lookup, one parse, one check, one write.
 
+import { mediaTypeOf } from "../../../core/media-type.ts";
 import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
@@ -27,7 +28,7 @@ export async function answerJson(
   request: HttpRequest,
   target: string,
 ): Promise<HttpReply> {
-  if (!isJson(request.headers["content-type"])) return unknownOperation(request);
+  if (!isJson(request.headers)) return unknownOperation(request);
   if (request.bodyTooLarge) return faultReply(request, TOO_LARGE);
   const action = TARGETS.get(target);
   if (action === undefined) return faultReply(request, unknownTarget(target));
@@ -56,11 +57,11 @@ function unknownTarget(target: string): Fault {
 }
 
 /** A body of another content type is not addressed to this protocol. */
-function isJson(contentType: string | undefined): boolean {
-  if (contentType === CONTENT_TYPE || contentType === undefined) return true;
-  return (
-    contentType.startsWith("application/x-amz-json-") || contentType.startsWith("application/json")
-  );
+function isJson(headers: HttpRequest["headers"]): boolean {
+  const { "content-type": given } = headers;
+  if (given === CONTENT_TYPE || given === undefined) return true;
+  const type = mediaTypeOf(headers);
+  return type.startsWith("application/x-amz-json-") || type === "application/json";
 }
 
 function parseInput(action: Action, body: Uint8Array): Result<object, Fault> {

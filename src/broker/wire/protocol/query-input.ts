@@ -7,6 +7,7 @@
 //   I4. The number and the depth of parameters are limited.
 
 import { unreachable } from "../../../core/assert.ts";
+import { mediaTypeOf } from "../../../core/media-type.ts";
 import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpRequest } from "../../../ports/http/http.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
@@ -58,8 +59,8 @@ interface Problem {
 
 function isForm(request: HttpRequest): boolean {
   if (request.method !== "POST") return false;
-  const type = request.headers["content-type"];
-  return type === undefined || type.startsWith("application/x-www-form-urlencoded");
+  const type = mediaTypeOf(request.headers);
+  return type === "" || type === "application/x-www-form-urlencoded";
 }
 
 function createNode(): ParameterNode {

@@ -8,8 +8,14 @@ import {
 } from "../../../../test/support/scripted-broker.ts";
 import { succeed } from "../../../core/result.ts";
 import { refuse } from "../../model/fault.ts";
+import { SNS_ACTIONS } from "../sns/sns-actions.ts";
+import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 import { PARAMETERS_MAX } from "./query-input.ts";
 
+const SIGNED = {
+  authorization:
+    "AWS4-HMAC-SHA256 Credential=any/20260302/us-east-1/sqs/aws4_request, Signature=00",
+};
 const NAMESPACE = "http://queue.amazonaws.com/doc/2012-11-05/";
 const METADATA = `<ResponseMetadata><RequestId>${REQUEST_ID}</RequestId></ResponseMetadata>`;
 
@@ -132,7 +138,7 @@ describe("parameters", () => {
     ],
   ])("are refused if they have %s", async (_, query, code) => {
     const wire = createWire();
-    const reply = await wire.get(`/?${query}`);
+    const reply = await wire.get(`/?${query}`, SIGNED);
     expect(reply.status).toBe(400);
     expect(reply.text).toContain(`<Code>${code}</Code>`);
     expect(wire.asked).toEqual([]);
@@ -215,12 +221,46 @@ describe("an XML response", () => {
   });
 });
 
+describe("a GET that changes something", () => {
+  const changing = [...SQS_ACTIONS, ...SNS_ACTIONS]
+    .map(({ name }) => name)
+    .filter((name) => !/^(Get|List)/.test(name));
+  const presigned =
+    "&X-Amz-Credential=any%2F20260302%2Fus-east-1%2Fsqs%2Faws4_request&X-Amz-Signature=00";
+
+  test.each(changing.filter((name) => name !== "ConfirmSubscription" && name !== "Unsubscribe"))(
+    "is refused without a signature: %s (Y4)",
+    async (name) => {
+      const wire = createWire();
+      const reply = await wire.get(`/?Action=${name}&QueueUrl=q`);
+      expect([reply.status, wire.asked]).toEqual([403, []]);
+      expect(reply.text).toContain(`${name} changes something, so it needs a POST`);
+    },
+  );
+
+  test("is answered with a signature header, under any name", async () => {
+    for (const host of ["localhost:4566", "tidegate:4566", "sqs.us-east-1.amazonaws.com"]) {
+      const reply = await createWire().get("/?Action=PurgeQueue&QueueUrl=q", { ...SIGNED, host });
+      expect([host, reply.status]).toEqual([host, 200]);
+    }
+  });
+
+  test("is answered presigned only where browsers say which site sent it", async () => {
+    const statusFor = async (host: string) =>
+      (await createWire().get(`/?Action=PurgeQueue&QueueUrl=q${presigned}`, { host })).status;
+    expect(await statusFor("127.0.0.1:4566")).toBe(200);
+    expect(await statusFor("q.localhost")).toBe(200);
+    expect(await statusFor("tidegate:4566")).toBe(403);
+    expect(await statusFor("sqs.us-east-1.amazonaws.com")).toBe(403);
+  });
+});
+
 describe("GET on the URL of a queue", () => {
   const path = `/${ACCOUNT}/mine`;
 
   test("runs queue actions on the queue in the path", async () => {
     const wire = createWire();
-    const reply = await wire.get(`${path}?Action=SendMessage&MessageBody=a+b`);
+    const reply = await wire.get(`${path}?Action=SendMessage&MessageBody=a+b`, SIGNED);
     expect(reply.status).toBe(200);
     expect(wire.asked[0]?.input).toMatchObject({ queue: "mine", entries: [{ body: "a b" }] });
   });
@@ -241,7 +281,8 @@ describe("GET on the URL of a queue", () => {
     expect((await wire.get(`${path}?Action=GetQueueUrl&QueueName=other`)).text).toContain(
       `<QueueUrl>http://localhost:4566/${ACCOUNT}/other</QueueUrl>`,
     );
-    await wire.get(`${path}?Action=PurgeQueue&QueueUrl=http%3A%2F%2Fh%2F${ACCOUNT}%2Fyours`);
+    const yours = `http%3A%2F%2Fh%2F${ACCOUNT}%2Fyours`;
+    await wire.get(`${path}?Action=PurgeQueue&QueueUrl=${yours}`, SIGNED);
     expect(wire.asked[1]).toEqual({ name: "purgeQueue", input: { queue: "yours" } });
   });
 
@@ -255,7 +296,7 @@ describe("GET on the URL of a queue", () => {
   );
 
   test("names a missing parameter", async () => {
-    const reply = await createWire().get(`${path}?Action=SendMessage`);
+    const reply = await createWire().get(`${path}?Action=SendMessage`, SIGNED);
     expect(reply.text).toContain(
       "<Code>MissingParameter</Code>" +
         "<Message>The request must contain the parameter MessageBody.</Message>",
@@ -285,7 +326,8 @@ describe("a query request that accepts JSON", () => {
     const wire = createWire({
       receive: () => succeed({ deliveries: [delivery({ body: "a\rb" })] }),
     });
-    const reply = await wire.get("/?Action=ReceiveMessage&QueueUrl=q", headers);
+    const signed = { ...headers, ...SIGNED };
+    const reply = await wire.get("/?Action=ReceiveMessage&QueueUrl=q", signed);
     expect(reply.value.ReceiveMessageResponse.ReceiveMessageResult.messages).toEqual([
       {
         MessageId: MESSAGE_ID,

@@ -5,6 +5,9 @@
 //   Y3. Requests are not authenticated, so a web page must not be able to call: a request that a
 //       browser marks as cross-site is refused. (JSON requests do not need this rule: a page cannot
 //       send their header without a preflight, which the server never grants.)
+//   Y4. An image or a link makes a browser send a GET, without an Origin. So a GET that changes
+//       something must be signed. Under a local name a presigned query is enough, because Y3 refuses
+//       pages there. The links in notifications are not signed: no page knows what they contain.
 
 import { isForeignPage } from "../../../core/foreign-page.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
@@ -14,6 +17,7 @@ import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { isQueuePath } from "../sqs/queue-url.ts";
 import type { Action, RequestCall, ServerContext } from "./call.ts";
 import { reportFailure } from "./failure.ts";
+import { isLocalHost } from "./host-guard.ts";
 import { decodeInput, type ParameterNode, readParameters } from "./query-input.ts";
 import {
   type QueryError,
@@ -23,6 +27,7 @@ import {
   writeXmlResponse,
 } from "./query-output.ts";
 import { type QueryService, SQS_QUERY, serviceOf } from "./query-service.ts";
+import { hasSignatureHeader, isSigned } from "./signature.ts";
 import { unknownOperation } from "./unknown-operation.ts";
 
 const TOO_LARGE: Fault = {
@@ -50,7 +55,19 @@ export async function answerQuery(server: ServerContext, request: HttpRequest): 
   if (action === undefined || (onQueue && !service.isForQueueUrl(action))) {
     return faultReply(service, request, invalidAction(name)); // Y1
   }
+  if (request.method === "GET" && !mayGet(request, name)) {
+    return faultReply(service, request, unsignedGet(name)); // Y4
+  }
   return run(service, { server, request, protocol: "query" }, action, root, onQueue);
+}
+
+/** Actions in links: a random token, and the random id of a subscription. */
+const LINKS: ReadonlySet<string> = new Set(["ConfirmSubscription", "Unsubscribe"]);
+
+function mayGet(request: HttpRequest, action: string): boolean {
+  if (/^(?:Get|List)[A-Z]/.test(action) || LINKS.has(action)) return true;
+  if (hasSignatureHeader(request)) return true;
+  return isSigned(request) && isLocalHost(request.headers.host ?? "");
 }
 
 async function run(
@@ -79,6 +96,11 @@ async function run(
 function invalidAction(name: string): Fault {
   const shown = name.slice(0, 256);
   return { name: "InvalidAction", message: `The action ${shown} is not valid for this endpoint.` };
+}
+
+function unsignedGet(action: string): Fault {
+  const message = `${action} changes something, so it needs a POST, or a GET that is signed.`;
+  return { name: "AccessDenied", message };
 }
 
 function faultReply(service: QueryService, request: HttpRequest, fault: Fault): HttpReply {

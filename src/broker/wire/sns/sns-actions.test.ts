@@ -69,9 +69,11 @@ describe("requests", () => {
 
   test("a link works as an unsigned request", async () => {
     const wire = createWire();
+    const signature =
+      "AWS4-HMAC-SHA256 Credential=any/20260302/us-east-1/sns/aws4_request, Signature=00";
     const token = "ab".repeat(144);
     await wire.get(`/?Action=ConfirmSubscription&TopicArn=${ARN}&Token=${token}`);
-    await wire.get(`/?Action=Unsubscribe&SubscriptionArn=${ARN}:id`, { authorization: "any" });
+    await wire.get(`/?Action=Unsubscribe&SubscriptionArn=${ARN}:id`, { authorization: signature });
     expect(wire.asked).toEqual([
       {
         name: "confirmSubscription",

@@ -3,7 +3,6 @@
 //   R1. An ARN of another region is an invalid parameter; one of another account is a topic that
 //       does not exist, because there is only one account.
 
-import type { HttpRequest } from "../../../ports/http/http.ts";
 import { refuse } from "../../model/fault.ts";
 import type { RefusedAction, RequestCall } from "../protocol/call.ts";
 
@@ -52,11 +51,6 @@ export function subscriptionOf(arn: Given<string>): string | RefusedAction {
 export function topicArnOf(call: RequestCall, name: string): string {
   const { region, account } = call.server.broker;
   return `arn:aws:sns:${region}:${account}:${name}`;
-}
-
-/** Whether the request is signed; links in mails and notifications are not. */
-export function isSigned({ headers, query }: HttpRequest): boolean {
-  return headers.authorization !== undefined || query.includes("X-Amz-Signature=");
 }
 
 function badArn(parameter: string, count: number): RefusedAction {

@@ -3,7 +3,8 @@
 import { succeed } from "../../../../core/result.ts";
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";
-import { absent, invalidSnsParameter, isSigned } from "../sns-request.ts";
+import { isSigned } from "../../protocol/signature.ts";
+import { absent, invalidSnsParameter } from "../sns-request.ts";
 
 export const confirmSubscription = action({
   name: "ConfirmSubscription",

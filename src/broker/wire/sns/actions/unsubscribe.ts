@@ -2,7 +2,8 @@
 
 import { action } from "../../protocol/call.ts";
 import { structureShape, textShape } from "../../protocol/shape.ts";
-import { isSigned, subscriptionOf } from "../sns-request.ts";
+import { isSigned } from "../../protocol/signature.ts";
+import { subscriptionOf } from "../sns-request.ts";
 
 export const unsubscribe = action({
   name: "Unsubscribe",
