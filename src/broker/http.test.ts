@@ -41,6 +41,12 @@ describe("a request", () => {
     expect((await wire.send({ ...request, query: "Action=ListQueues" })).status).toBe(200);
   });
 
+  test("posted as a form may write that content type in any case", async () => {
+    const headers = { "content-type": "Application/X-WWW-Form-URLencoded; charset=UTF-8" };
+    const reply = await createWire().form({ Action: "ListQueues" }, { headers });
+    expect(reply.status).toBe(200);
+  });
+
   test("with a malformed Authorization header is answered all the same", async () => {
     const reply = await createWire().json(
       "ListQueues",

@@ -13,6 +13,7 @@ import {
   overflowOf,
 } from "../support/console-browser.ts";
 import { FakeConsoleState } from "../support/console-fake-api.ts";
+import { queuedMessage, T0 } from "../support/console-fixtures.ts";
 import { type ConsolePageServer, startConsolePage } from "../support/console-page-server.ts";
 import { sampleOf } from "../support/full-size.ts";
 import { requirePart } from "../support/requires.ts";
@@ -155,6 +156,20 @@ test.each(sampleOf(3, VIEWS))(
     await page.getByRole("button", { name: "Try again" }).first().waitFor({ state: "detached" });
   },
 );
+
+test("characters that reorder or hide text are shown as escapes, and stay in what is edited", async () => {
+  server.state.messages = [queuedMessage(1, "pay \u202eCBA to \u200bx")];
+  server.state.objects = [{ key: "a\u200bb.csv", size: 1, etag: "e", lastModified: T0 }];
+  await open("#/queues/stations-events");
+  await page.locator("summary").first().click();
+  await sees("pay \\u202eCBA to \\u200bx");
+  const shown = await page.getByLabel("Message body").textContent();
+  expect(shown).toBe("pay \\u202eCBA to \\u200bx");
+  await open("#/buckets/stations");
+  await sees("a\\u200bb.csv");
+  const link = page.getByRole("link", { name: "a\\u200bb.csv" }).first();
+  expect(await link.getAttribute("href")).toContain("%E2%80%8B");
+});
 
 test("without data, each view says what to do", async () => {
   server.state.empty = true;

@@ -174,6 +174,17 @@ describe("tidegate up", () => {
     expect(open.ready.endpoint).toBe(`http://127.0.0.1:${open.ready.port}`);
   });
 
+  test("prints the link of its console if that has a token", async (context) => {
+    needsFullSize(context);
+    const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"];
+    const { printed } = start(...words, "--console-token", "secret");
+    await expect.poll(() => printed.err).toMatch(/^Console: .*\n/m);
+    const link = /^Console: (\S+)$/m.exec(printed.err)?.[1] ?? "";
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/_tidegate\/console\/login\?code=/);
+    const reply = await fetch(link, { redirect: "manual" });
+    expect(reply.headers.get("set-cookie")).toContain("tidegate_console=");
+  });
+
   test("answers to the names of --allow-host, and to no other foreign name", async (context) => {
     needsFullSize(context);
     const closed = await startReady("--memory");

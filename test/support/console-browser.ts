@@ -17,11 +17,11 @@ const FLAGS = [
 ];
 
 /** `command` is a path, or a name to look for on the PATH. */
-export function launchBrowser(command: string): Promise<Browser> {
+export function launchBrowser(command: string, flags: readonly string[] = []): Promise<Browser> {
   const folders = command.includes("/") ? [""] : (process.env.PATH ?? "").split(delimiter);
   const paths = folders.map((folder) => join(folder, command));
   const executablePath = paths.find((path) => existsSync(path)) ?? command;
-  return chromium.launch({ executablePath, args: FLAGS });
+  return chromium.launch({ executablePath, args: [...FLAGS, ...flags] });
 }
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

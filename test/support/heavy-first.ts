@@ -18,6 +18,7 @@ export const HEAVY: readonly string[] = [
   "test/contracts/ledger-race.test.ts",
   "test/contracts/interleavings.dynamodb.test.ts",
   "test/browser/console.test.ts",
+  "test/browser/foreign-pages.test.ts",
   "test/docs/tutorial.test.ts",
   "test/integration/pipeline-everywhere.test.ts",
   "test/integration/foreign-servers.test.ts",

@@ -81,7 +81,7 @@ export function createAccess(
       refuseRequest(
         401,
         "TokenNeeded",
-        "this console needs its token; open the link that it printed at its start",
+        "this console needs its token; sign in with it, or open the link that the server printed",
       );
     },
     createCode() {

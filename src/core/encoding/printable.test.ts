@@ -47,4 +47,12 @@ test("ordinary text is unchanged, and escaping twice changes nothing more", () =
 test("an unsafe character is shown as its escape", () => {
   expect(printable("a\u001b[2Jb\r\u202ec\nd")).toBe("a\\u001b[2Jb\\u000d\\u202ec\nd");
   expect(printableLine("a\nb")).toBe("a\\u000ab");
+  expect(printable("or\u200bders \ufeffa\u00adb\u2060c")).toBe(
+    "or\\u200bders \\ufeffa\\u00adb\\u2060c",
+  );
+});
+
+test("a joiner is shown beside ASCII, and stays where emoji and scripts need it", () => {
+  expect(printable("a\u200db\u200c")).toBe("a\\u200db\\u200c");
+  expect(printable("👩\u200d💻 می\u200cخواهم")).toBe("👩\u200d💻 می\u200cخواهم");
 });

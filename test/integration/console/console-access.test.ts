@@ -74,6 +74,8 @@ test("a post needs a JSON content type, and a read-only console refuses every ac
   const form = { "content-type": "application/x-www-form-urlencoded" };
   const queue = `/queues/${dev.queueName}/purge`;
   expect((await api.call(queue, { method: "POST", body, headers: form })).status).toBe(415);
+  const json = { "content-type": "Application/JSON" };
+  expect((await api.call(queue, { method: "POST", body, headers: json })).status).toBe(403);
   for (const path of [queue, "/dead-letters/redrive", "/dead-letters/drop", "/late/release"]) {
     const { status, body: answer } = await api.post(path, {});
     expect(status).toBe(403);

@@ -177,6 +177,16 @@ describe.each(PATHS)("$path", ({ options: pathOptions }) => {
     expect(requests).toEqual([]);
   });
 
+  test.each(["GET", "POST"])("a %s with two Host headers gets 400 (N6)", async (method) => {
+    const { requests, handler } = createRecorder();
+    const { port } = await serveOnPath(handler);
+    for (const second of ["Host: b", "hOST: a"]) {
+      const head = `${method} / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n${second}\r\n\r\n`;
+      expect(await exchangeRaw(port, head)).toMatch(/^HTTP\/1.1 400 .*two Host headers\n$/s);
+    }
+    expect(requests).toEqual([]);
+  });
+
   test("a client that sends its headers or its body too slowly gets 408", async () => {
     const { requests, handler } = createRecorder();
     const { port } = await serveOnPath(handler, {

@@ -111,6 +111,14 @@ describe("/_tidegate/clock", () => {
     expect((await wire.get("/_tidegate/clock")).value).toEqual({ nowMs: 301_000 });
   });
 
+  test.each(["Application/JSON", "application/json ; charset=UTF-8"])(
+    "takes the content type %s for JSON",
+    async (type) => {
+      const wire = createWire({}, { virtualClock: fakeClock() });
+      expect((await post(wire, '{"advanceMs":1}', type)).status).toBe(200);
+    },
+  );
+
   test("is a conflict on the system clock, and explains how to start with a virtual one", async () => {
     for (const reply of [
       await createWire().get("/_tidegate/clock"),

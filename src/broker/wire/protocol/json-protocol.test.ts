@@ -55,6 +55,14 @@ describe("a request in the JSON protocol", () => {
     expect(reply.headers["x-amzn-query-error"]).toBe("InvalidAction;Sender");
   });
 
+  test.each(["Application/X-Amz-JSON-1.0", "APPLICATION/JSON; charset=utf-8"])(
+    "may write its content type as %s",
+    async (type) => {
+      const reply = await createWire().json("ListQueues", {}, { "content-type": type });
+      expect(reply.status).toBe(200);
+    },
+  );
+
   test("with a content type other than JSON does not belong to this protocol", async () => {
     const reply = await createWire().json("ListQueues", {}, { "content-type": "text/plain" });
     expect(reply.status).toBe(404);

@@ -84,7 +84,8 @@ export const up = command({
     });
     const removeFile = folder === null ? null : writeEndpointFile(folder, cloud.endpoint);
     const page = `${cloud.endpoint}${console.link()}`;
-    printReady(cloud, out, { json: flags.json === true, folder, page });
+    const hasToken = flags["console-token"] !== undefined;
+    printReady(cloud, out, { json: flags.json === true, folder, page, hasToken });
     await stopped;
     removeFile?.();
     await console.close();
@@ -111,11 +112,16 @@ function folderOf(flags: { memory?: boolean | undefined; data?: string | undefin
   return flags.memory ? null : (flags.data ?? DATA_FALLBACK);
 }
 
-function printReady(
-  cloud: Cloud,
-  out: Output,
-  facts: { readonly json: boolean; readonly folder: string | null; readonly page: string },
-): void {
+interface ReadyFacts {
+  readonly json: boolean;
+  /** Null in memory. */
+  readonly folder: string | null;
+  /** The address of the console, with a one-time code if there is a token. */
+  readonly page: string;
+  readonly hasToken: boolean;
+}
+
+function printReady(cloud: Cloud, out: Output, facts: ReadyFacts): void {
   const { endpoint, port } = cloud;
   const active = cloud.broker.faults.size;
   if (active > 0) out.note(faultsWarning(active, endpoint));
@@ -127,8 +133,9 @@ function printReady(
   }
   const storage = facts.folder === null ? "in memory" : `data in ${facts.folder}`;
   out.line(`tidegate is ready at ${endpoint} (${storage})`); // U1
+  // A console with a token asks for this link, which nothing else prints.
+  if (out.terminal || facts.hasToken) out.note(`Console: ${facts.page}`);
   if (!out.terminal) return;
-  out.note(`Console: ${facts.page}`);
   out.note("");
   out.note("Try it (any credentials work; stop with Ctrl-C):");
   out.note("  export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_REGION=us-east-1");
