@@ -11,7 +11,7 @@
 //       and a client that speaks JSON to a queue should not wait for them at start-up.
 
 import { present } from "../core/assert.ts";
-import { mediaTypeOf } from "../core/media-type.ts";
+import { mediaTypeOf } from "../core/media-type-of.ts";
 import type { HttpHandler, HttpHead, HttpRequest } from "../ports/http/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";

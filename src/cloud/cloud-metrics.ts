@@ -7,7 +7,7 @@
 
 import type { QueueCounts } from "../broker/model/operations.ts";
 import type { TopicCounts } from "../broker/model/sns/topic-operations-contract.ts";
-import { mediaTypeOf } from "../core/media-type.ts";
+import { mediaTypeOf } from "../core/media-type-of.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { HttpHandler, HttpRequest } from "../ports/http/http.ts";
 import type { MetricTable } from "../ports/telemetry.ts";

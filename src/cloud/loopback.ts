@@ -1,4 +1,4 @@
-// Loopback: addresses that only this machine can reach, and what follows for a server on an address.
+// Loopback: addresses that only this machine can reach, and by which names clients call a server.
 
 import { isIP } from "node:net";
 import type { HostGuardOptions } from "../broker/wire/protocol/host-guard.ts";

@@ -76,7 +76,10 @@ const ATTACK = `async ({ host, ports, tag }) => {
     place.append(element);
   });
   const made = (name, properties) => Object.assign(document.createElement(name), properties);
-  const text = (url, init) => fetch(url, init).then((r) => r.text()).then((t) => t === "" || read.push(url + " " + t));
+  const text = async (url, init) => {
+    const answer = await (await fetch(url, init)).text();
+    if (answer !== "") read.push(url + " " + answer);
+  };
   const submit = (method, url, fields, enctype) => {
     const name = "frame" + Math.random();
     const form = made("form", { method, action: url, target: name, enctype });
@@ -154,7 +157,9 @@ const ATTACK = `async ({ host, ports, tag }) => {
   for (const send of Object.values(gets)) for (const url of reads) runs.push(send(url));
   for (const [kind, bodyOf] of Object.entries(bodies)) {
     for (const [url, body] of posts("fetch" + kind)) {
-      runs.push(fetch(url, { method: "POST", mode: "no-cors", body: bodyOf(body) }), text(url, { method: "POST", body: bodyOf(body) }));
+      for (const mode of ["no-cors", "cors"]) {
+        runs.push(text(url, { method: "POST", mode, body: bodyOf(body) }));
+      }
     }
     for (const [url, body] of posts("beacon" + kind)) {
       if (navigator.sendBeacon(url + (url.includes("?") ? "&" : "?") + "beacon", bodyOf(body))) beacons += 1;

@@ -183,7 +183,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   // The console's API: a read model over HTTP. `run` gives it its sources.
   console: { imports: SEAMS, packages: [] },
   // The web page: a client of the JSON API that runs in a browser, so it imports no other part.
-  "console/app": { imports: [], packages: ["preact", "uplot"], machine: true },
+  "console/app": {
+    imports: [],
+    files: ["src/core/encoding/printable.ts"], // The page shows what the command line shows.
+    packages: ["preact", "uplot"],
+    machine: true,
+  },
   cli: { imports: ["*"], packages: ["*"], machine: true },
 };
 

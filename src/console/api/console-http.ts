@@ -8,7 +8,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { isForeignPage } from "../../core/foreign-page.ts";
-import { mediaTypeOf } from "../../core/media-type.ts";
+import { mediaTypeOf } from "../../core/media-type-of.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ConsoleSource, PageFiles } from "../../ports/console/console-source.ts";
 import type { HttpReply, HttpRequest } from "../../ports/http/http.ts";

@@ -5,7 +5,7 @@
 //       refused.
 
 import { isForeignPage } from "../../../core/foreign-page.ts";
-import { mediaTypeOf } from "../../../core/media-type.ts";
+import { mediaTypeOf } from "../../../core/media-type-of.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";

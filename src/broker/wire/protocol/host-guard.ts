@@ -4,8 +4,8 @@
 //       reach it too: 0.0.0.0, or 127.0.0.1 mapped to IPv6. Browsers send no Sec-Fetch-Site to any
 //       of these. So a server bound to loopback answers only to local names, for which browsers
 //       send it, and to names that were allowed explicitly.
-//   G2. A name below amazonaws.com reaches it where DNS redirects clients of AWS, and a page can use
-//       that name. Only a request with a signature header is answered (S1 of signature.ts).
+//   G2. A name below amazonaws.com reaches it where DNS redirects clients of AWS, and a page can
+//       use that name. Only a request with a signature header is answered (S1 of signature.ts).
 //   G3. A request with an Origin comes from a page. The page must have been served by this very
 //       host, or a bucket's CORS rules must allow it; GET requests count, since some have side
 //       effects.

@@ -4,7 +4,7 @@
 //       the JavaScript SDK cannot choose its exception class.
 //   J3. This is the hot path: one lookup, one parse, one check, one write.
 
-import { mediaTypeOf } from "../../../core/media-type.ts";
+import { mediaTypeOf } from "../../../core/media-type-of.ts";
 import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";

@@ -7,7 +7,7 @@
 //   I4. The number and the depth of parameters are limited.
 
 import { unreachable } from "../../../core/assert.ts";
-import { mediaTypeOf } from "../../../core/media-type.ts";
+import { mediaTypeOf } from "../../../core/media-type-of.ts";
 import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpRequest } from "../../../ports/http/http.ts";
 import { type Fault, refuse } from "../../model/fault.ts";

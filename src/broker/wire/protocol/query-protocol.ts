@@ -6,8 +6,8 @@
 //       browser marks as cross-site is refused. (JSON requests do not need this rule: a page cannot
 //       send their header without a preflight, which the server never grants.)
 //   Y4. An image or a link makes a browser send a GET, without an Origin. So a GET that changes
-//       something must be signed. Under a local name a presigned query is enough, because Y3 refuses
-//       pages there. The links in notifications are not signed: no page knows what they contain.
+//       something must be signed. Under a local name a presigned query is enough, because Y3
+//       refuses pages there. Links in notifications are not signed: no page knows their content.
 
 import { isForeignPage } from "../../../core/foreign-page.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";

@@ -2,8 +2,8 @@
 // credentials; what counts is who can send it.
 //   S1. A web page cannot set the Authorization header of a request to another site without a
 //       preflight, and none is granted. A password in a URL makes another scheme than AWS's.
-//   S2. A page can send a presigned query. Under a local name, browsers say which site sent it; under
-//       any other name they do not, so there a presigned query does not count.
+//   S2. A page can send a presigned query. Under a local name, browsers say which site sent it;
+//       under any other name they do not, so there a presigned query does not count.
 
 import type { HttpHead } from "../../../ports/http/http.ts";
 
