@@ -109,7 +109,7 @@ async function stateOf(): Promise<unknown> {
 const SENT = [...new Map(HOST_FORMS.map((form) => [form.sent, form])).values()].filter(
   ({ sent }) => sent !== null,
 );
-/** Hosts of which browsers say which site sent a request. */
+/** Hosts for which browsers declare that a page of another site sent a request. */
 const isDeclared = (host: string) =>
   SENT.some((form) => form.sent === host && form.answered === "always");
 
@@ -137,7 +137,7 @@ test.each(sampleOf(6, SENT))(
     await page.close();
     expect({ read, ...((await stateOf()) as object) }).toEqual({ read: [], ...(before as object) });
     expect(arrived().filter(({ status }) => status < 400)).toEqual([]);
-    const undeclared = arrived().filter(({ site }) => site === undefined);
+    const undeclared = arrived().filter((each) => each.from === undefined);
     if (isDeclared(form.sent ?? "")) expect(undeclared).toEqual([]);
   },
   ATTACK_MS_MAX,

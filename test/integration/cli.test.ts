@@ -8,6 +8,7 @@ import { devNull } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { type CommandRun, endOf, useCommands } from "../support/command-process.ts";
+import { eventually } from "../support/eventually.ts";
 import { needsFullSize, sampleOf } from "../support/full-size.ts";
 
 /** Linux's: takes nothing. */
@@ -178,7 +179,7 @@ describe("tidegate up", () => {
     needsFullSize(context);
     const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"];
     const { printed } = start(...words, "--console-token", "secret");
-    await expect.poll(() => printed.err).toMatch(/^Console: .*\n/m);
+    await eventually(() => expect(printed.err).toMatch(/^Console: .*\n/m));
     const link = /^Console: (\S+)$/m.exec(printed.err)?.[1] ?? "";
     expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/_tidegate\/console\/login\?code=/);
     const reply = await fetch(link, { redirect: "manual" });

@@ -8,8 +8,8 @@ interface ArrivedRequest {
   readonly host: string;
   readonly method: string;
   readonly url: string;
-  /** The Sec-Fetch-Site header; undefined if the browser sent none. */
-  readonly site: string | undefined;
+  /** Sec-Fetch-Site or else Origin, by which a browser declares a page; undefined without both. */
+  readonly from: string | undefined;
   readonly status: number;
 }
 
@@ -28,11 +28,11 @@ export async function startRecordingProxy(to: number): Promise<RecordingProxy> {
     const options = { host: "127.0.0.1", port: to, method, path: url, headers: rawHeaders };
     const passed = sendRequest(options, (reply) => {
       const status = reply.statusCode ?? 0;
-      const site = headers["sec-fetch-site"] as string | undefined;
+      const from = (headers["sec-fetch-site"] as string | undefined) ?? headers.origin;
       response.writeHead(status, reply.headers);
       reply.pipe(response);
       reply.on("end", () => {
-        arrived.push({ host: headers.host ?? "", method, url, site, status });
+        arrived.push({ host: headers.host ?? "", method, url, from, status });
       });
     });
     passed.on("error", () => response.destroy());
