@@ -1,6 +1,7 @@
 // tidegate up: starts the embedded cloud and runs it until a signal.
 //   U1. It prints one ready line on stdout, and not before requests are answered.
 //   U2. A signal stops it cleanly: everything that was acknowledged is on disk; the exit code is 0.
+//   U3. A start that fails closes what it has opened and exits; it does not serve without a word.
 
 import type { FaultSpec } from "../../../broker/model/fault-plan.ts";
 import { parseHostNames } from "../../../cloud/host-names.ts";
@@ -81,6 +82,9 @@ export const up = command({
       traceUrl: flags["trace-url"],
       mask: flags.mask,
       onError: createFailurePrinter(out),
+    }).catch(async (error: unknown) => {
+      await cloud.close(); // U3
+      throw error;
     });
     const removeFile = folder === null ? null : writeEndpointFile(folder, cloud.endpoint);
     const page = `${cloud.endpoint}${console.link()}`;
