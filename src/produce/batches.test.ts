@@ -17,6 +17,7 @@ import { type BatchPoint, createBatches, type JobInput } from "./batches.ts";
 import { createJobRegistry } from "./jobs.ts";
 import { createRelay } from "./relay.ts";
 import { createSweeper } from "./sweeper.ts";
+import { SEND_LEASE_MS } from "./target.ts";
 
 const SCOPE = { pipeline: "downloads", generation: 0 };
 const QUEUE = "downloads.fifo";
@@ -337,4 +338,24 @@ describe("a retry", () => {
     await Promise.all([batches.retry("B"), sweeper.sweep()]);
     expect(await world.messages()).toHaveLength(2);
   });
+});
+
+test("jobs that a dead process leases are reported, and sent once its lease has ended", async () => {
+  const { world, ports, batches } = await createWorld();
+  const killed = createBatches(ports, {
+    scope: SCOPE,
+    groups,
+    owner: "killed",
+    onPoint(at) {
+      if (at === "sealed") throw new Error("killed");
+    },
+  });
+  await expect(killed.register("B", jobs("a", "b"))).rejects.toThrow("killed");
+  const until = Number(world.cloud.clock.now()) + SEND_LEASE_MS;
+  const leased = { count: 2, owner: "killed", until };
+  const early = await batches.register("B", jobs("a", "b"));
+  expect(early).toMatchObject({ kind: "registered", sent: 0, failed: null, leased });
+  await world.cloud.clock.advance(minutes(3));
+  const late = await batches.register("B", jobs("a", "b"));
+  expect(late).toMatchObject({ kind: "registered", sent: 2, failed: null, leased: null });
 });

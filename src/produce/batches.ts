@@ -12,6 +12,7 @@
 
 import { unreachable } from "../core/assert.ts";
 import { TidegateError } from "../core/errors.ts";
+import type { EpochMs } from "../core/units.ts";
 import type { ExpectedItem, JobBatch } from "../ports/batches.ts";
 import type { OutboxEntry, OutboxLease, OutboxRow } from "../ports/outbox.ts";
 import { type Backlog, createTurns, type InTurn, oneRunAtATime, sendBacklog } from "./backlog.ts";
@@ -58,9 +59,19 @@ export type RegisterBatchResult =
       readonly sent: number;
       /** Why messages are still pending; a relay or the next call sends them. Null if none are. */
       readonly failed: Error | null;
+      /** Jobs of this call that another process leases and has not sent; null if there are none. */
+      readonly leased: LeasedJobs | null;
     }
   /** The name belongs to a batch of other jobs; nothing was changed. */
   | { readonly kind: "conflict"; readonly batch: JobBatch; readonly itemCount: number };
+
+/** Jobs that wait for another process, which may have died: at `until` any call may send them. */
+export interface LeasedJobs {
+  readonly count: number;
+  /** The process that has the lease that ends last. */
+  readonly owner: string;
+  readonly until: EpochMs;
+}
 
 /** What a retry did with the jobs of a batch that are not done. */
 export interface RetryReport {
@@ -102,6 +113,13 @@ interface Counts {
   failed: Error | null;
 }
 
+interface BusyRows {
+  count: number;
+  /** The row whose lease ends last. */
+  lastKey: string | null;
+  until: number;
+}
+
 interface PreparedJob {
   readonly item: ExpectedItem;
   readonly entry: OutboxEntry;
@@ -139,7 +157,7 @@ class OutboxBatches implements Batches {
     if (opened.kind === "conflict") return { ...opened, itemCount }; // N3
     this.#onPoint("opened");
     const { id } = opened.batch;
-    const added = await this.#store(id, jobs, declared);
+    const { added, busy } = await this.#store(id, jobs, declared);
     const sealed = await outbox.sealBatch(target.name, name, id);
     if (sealed === undefined) {
       const batch = (await outbox.findBatch(target.name, name)) ?? opened.batch;
@@ -147,7 +165,15 @@ class OutboxBatches implements Batches {
     }
     this.#onPoint("sealed");
     const { sent, failed } = await this.#sendPending();
-    return { kind: "registered", batch: sealed, added, sent, failed: failed?.error ?? null };
+    const leased = await this.#leased(busy);
+    return {
+      kind: "registered",
+      batch: sealed,
+      added,
+      sent,
+      failed: failed?.error ?? null,
+      leased,
+    };
   }
 
   async retry(name: string): Promise<RetryReport | undefined> {
@@ -177,13 +203,22 @@ class OutboxBatches implements Batches {
     return { ...counts, deadLettered };
   }
 
-  /** Stores rows and items page by page; returns how many rows are new. */
-  async #store(id: string, jobs: JobInputs, declared: BatchDigest): Promise<number> {
+  /** What of the rows that were busy another process still has. */
+  async #leased({ count, lastKey }: BusyRows): Promise<LeasedJobs | null> {
+    const { outbox, target } = this.#ports;
+    const row = lastKey === null ? undefined : await outbox.find(target.name, lastKey);
+    if (row?.state !== "pending" || row.owner === this.#lease.owner) return null;
+    return { count, owner: row.owner, until: row.leaseUntil };
+  }
+
+  /** Stores rows and items page by page; returns how many rows are new, and which are busy. */
+  async #store(id: string, jobs: JobInputs, declared: BatchDigest) {
     const stored = new BatchDigest();
+    const busy: BusyRows = { count: 0, lastKey: null, until: 0 };
     let added = 0;
     let page: PreparedJob[] = [];
     const flush = async () => {
-      added += await this.#storePage(id, page);
+      added += await this.#storePage(id, page, busy);
       page = [];
     };
     for await (const job of readJobs(jobs)) {
@@ -192,12 +227,13 @@ class OutboxBatches implements Batches {
       if (page.length >= PAGE_JOBS) await flush();
     }
     await flush();
-    if (stored.digest === declared.digest && stored.itemCount === declared.itemCount) return added;
+    const isSame = stored.digest === declared.digest && stored.itemCount === declared.itemCount;
+    if (isSame) return { added, busy };
     const message = "the list of jobs changed while it was registered; pass the same list again";
     throw new TidegateError("TG_VALUE_INVALID", message); // N1
   }
 
-  async #storePage(id: string, page: readonly PreparedJob[]): Promise<number> {
+  async #storePage(id: string, page: readonly PreparedJob[], busy: BusyRows): Promise<number> {
     const { outbox, target } = this.#ports;
     const entries = page.map(({ entry }) => entry);
     const results = await outbox.register(target.name, entries, this.#lease); // N2
@@ -206,6 +242,13 @@ class OutboxBatches implements Batches {
     if (conflict !== -1) {
       const message = `the dedupe_key of ${page[conflict]?.item.name} was already used with another payload`;
       throw new TidegateError("TG_DEDUPE_KEY_REUSED", message);
+    }
+    for (const [at, result] of results.entries()) {
+      if (result.kind !== "busy") continue;
+      busy.count += 1;
+      if (result.until < busy.until) continue;
+      busy.until = result.until;
+      busy.lastKey = entries[at]?.key ?? null;
     }
     const items = page.map(({ item }) => item);
     await outbox.addBatchItems(id, items);

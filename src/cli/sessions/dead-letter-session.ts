@@ -1,7 +1,5 @@
 // Dead-letter session: what the dlq commands work on. A ledger, whose dossiers name the pipelines
 // and queues, and the queues, opened on demand.
-//   L1. Without an endpoint, the embedded cloud that runs on the data folder is used, if the ledger
-//       is that folder's: the dead letters of another ledger are in other queues.
 
 import { TidegateError } from "../../core/errors.ts";
 import { dossiersOf } from "../../ingest/dead-letters/dossier-list.ts";
@@ -11,10 +9,9 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { openAwsEnvironment } from "../../run/open/aws-environment.ts";
-import { findRunningCloud } from "../../run/open/endpoint-file.ts";
+import { findServer, ledgerUrl } from "../../run/open/find-server.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
-import { ledgerIn } from "../../run/prepare-run.ts";
 
 export interface DeadLetterLocation {
   readonly pipeline?: string | undefined;
@@ -45,15 +42,12 @@ export interface DeadLetterSession {
 }
 
 const PIPELINE_FILE = /\.m?[jt]s$/;
-const DATA_DEFAULT = ".tidegate";
-const CLOUD_REGION = "us-east-1";
 
 export async function openDeadLetterSession(
   location: DeadLetterLocation,
 ): Promise<DeadLetterSession> {
   const named = await readPipeline(location);
-  const url = location.ledger ?? ledgerIn(location.data ?? DATA_DEFAULT);
-  const ledger = await openLedger(url, systemPorts, { migrate: false });
+  const ledger = await openLedger(ledgerUrl(location), systemPorts, { migrate: false });
   const closers: (() => Promise<void>)[] = [() => ledger.close()];
   const scopes = named === null ? await allScopes(ledger, location.generation) : [named.scope];
   return {
@@ -69,8 +63,8 @@ export async function openDeadLetterSession(
       const queue = location.queue ?? named?.queue ?? (await find());
       if (queue === null) return null;
       const deadLetterQueue = location["dead-letter-queue"];
-      const server = await serverOf(location);
-      const environment = await openAwsEnvironment({ queue, deadLetterQueue, ...server });
+      const server = await findServer(location);
+      const environment = await openAwsEnvironment({ queue, deadLetterQueue, server });
       closers.push(() => environment.close());
       return { queue: environment.queue, deadLetters: environment.deadLetters };
     },
@@ -88,20 +82,6 @@ function chooseScope(scopes: readonly LedgerScope[]): string {
     return `${names[0]} has several generations (${generations}); choose one with --generation`;
   }
   return `the ledger has several pipelines (${names.join(", ")}); choose one with --pipeline`;
-}
-
-/** The endpoint and region of the queues (L1). */
-export async function serverOf({
-  endpoint,
-  region,
-  ledger,
-  data = DATA_DEFAULT,
-}: Pick<DeadLetterLocation, "endpoint" | "region" | "ledger" | "data">) {
-  const { AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_SQS } = process.env;
-  const given = endpoint ?? ledger ?? AWS_ENDPOINT_URL_SQS ?? AWS_ENDPOINT_URL;
-  const running = given === undefined ? await findRunningCloud(data) : null;
-  if (running === null) return { endpoint, region };
-  return { endpoint: running, region: region ?? CLOUD_REGION }; // L1
 }
 
 async function readPipeline({ pipeline: given, generation }: DeadLetterLocation) {

@@ -8,12 +8,9 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { devNames } from "../../run/dev/dev-setup.ts";
 import { openCompleteness } from "../../run/late/open-completeness.ts";
+import { ledgerUrl } from "../../run/open/find-server.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
-import { ledgerIn } from "../../run/prepare-run.ts";
-import { serverOf } from "./dead-letter-session.ts";
-
-const DATA_DEFAULT = ".tidegate";
 
 export interface WatermarkLocation {
   readonly ledger?: string | undefined;
@@ -39,9 +36,8 @@ export async function openWatermarkSession(
   file: string | undefined,
   location: WatermarkLocation,
 ): Promise<WatermarkSession> {
-  const { data = DATA_DEFAULT } = location;
   const pipeline = file === undefined ? null : await loadPipeline(file);
-  const url = location.ledger ?? ledgerIn(data);
+  const url = ledgerUrl(location);
   const ledger = await openLedger(url, systemPorts, { readOnly: true });
   const close = () => ledger.close();
   if (pipeline === null) return { read: () => readAll(ledger), close };
@@ -49,8 +45,7 @@ export async function openWatermarkSession(
     const { name, generation } = pipeline;
     const scope = { pipeline: name, generation };
     const queue = location.queue ?? pipeline.source.queue ?? devNames(pipeline).queue;
-    const server = await serverOf(location);
-    const opened = await openCompleteness(pipeline, { ...server, ledger, queue });
+    const opened = await openCompleteness(pipeline, { ...location, ledger: url, queue });
     return {
       async read() {
         const completeness = await opened.completeUpTo();

@@ -24,6 +24,7 @@ import type {
 } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/objects/object-source.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 import { listSqliteScopes } from "../../stores/sqlite/ledger/list-scopes.ts";
 import type { EmbeddedQueues } from "../control/retry-record.ts";
 import type { DevNames } from "../dev/dev-setup.ts";
@@ -110,8 +111,7 @@ export async function mountConsole(
       pipeline,
       file: dev?.file ?? pipeline?.name ?? "",
       queues: roles.queue === null ? [] : [roles.queue],
-      endpoint: options.endpoint,
-      region: options.region,
+      server: { endpoint: options.endpoint, region: options.region, cloud: null },
     },
     figures: async () => {
       const all = await countsOf(engine);
@@ -224,9 +224,14 @@ export async function openConsoleSource(parts: SourceParts): Promise<ConsoleSour
   };
 }
 
+/** Also of a file without a ledger, as a start that was killed leaves it behind (O2). */
 function isMissing(url: string): boolean {
   const location = parseStoreUrl(url, "ledger");
-  return location.store === "sqlite" && !existsSync(location.path);
+  return location.store === "sqlite" && scopesIn(location.path) === null;
+}
+
+function scopesIn(path: string): LedgerScope[] | null {
+  return existsSync(path) ? listSqliteScopes(path) : null;
 }
 
 /** What finds its replays; functions cannot be sent to another thread. */
@@ -239,8 +244,8 @@ function ownerOf({ name, generation, sink }: Pipeline, hidden: boolean): ReplayO
 function pipelinesOf({ url, pipeline, running }: SourceParts): ShownPipeline[] {
   const own = pipeline === null ? [] : [{ name: pipeline.name, generation: pipeline.generation }];
   const location = url === null ? null : parseStoreUrl(url, "ledger");
-  const isFile = location?.store === "sqlite" && existsSync(location.path);
-  const others = (isFile ? listSqliteScopes(location.path) : []).map((scope) => {
+  const scopes = location?.store === "sqlite" ? scopesIn(location.path) : null;
+  const others = (scopes ?? []).map((scope) => {
     return { name: scope.pipeline, generation: scope.generation };
   });
   const isOther = ({ name, generation }: (typeof others)[0]) =>

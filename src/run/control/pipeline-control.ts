@@ -10,9 +10,8 @@ import { systemPorts } from "../../platform/index.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { SETTINGS } from "../config.ts";
+import { ledgerUrl } from "../open/find-server.ts";
 import { openLedger } from "../open/open-ledger.ts";
-import { ledgerIn } from "../prepare-run.ts";
 import { HEARTBEAT_MS } from "../runs/run-recorder.ts";
 
 /** What a pipeline is doing, from its ledger. */
@@ -53,7 +52,7 @@ const RUNS_READ_MAX = 100;
 export async function openPipelineControl(
   options: PipelineControlOptions,
 ): Promise<PipelineControl> {
-  const { pipeline, data = SETTINGS.data.fallback, ledger: given = ledgerIn(data) } = options;
+  const { pipeline, data, ledger: given = ledgerUrl({ data }) } = options;
   const named = typeof pipeline === "string" ? { name: pipeline, generation: 0 } : pipeline;
   const generation = options.generation ?? named.generation;
   const scope = { pipeline: named.name, generation };

@@ -3,7 +3,6 @@
 //   O2. The source queue is the one that the caller names, else the pipeline's, else the one that
 //       all dossiers name.
 
-import { join } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
 import {
   createDeadLetterAccess,
@@ -18,8 +17,8 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
 import type { LedgerScope } from "../../ports/record.ts";
-import { SETTINGS } from "../config.ts";
 import { openAwsEnvironment } from "../open/aws-environment.ts";
+import { findServer, ledgerUrl } from "../open/find-server.ts";
 import { openLedger } from "../open/open-ledger.ts";
 
 /** Which dead letters to open, and where ledger and queues are. */
@@ -30,13 +29,13 @@ export interface OpenDeadLettersOptions {
   readonly generation?: number;
   /** A ledger URL, or an open ledger. Default: ledger.db in the data folder. */
   readonly ledger?: string | Ledger;
-  /** Folder of the default ledger. Default: ".tidegate". */
+  /** Folder of the default ledger, and of a cloud that may be running. Default: ".tidegate". */
   readonly data?: string;
   /** Name, URL or ARN of the source queue, or the queue. Default: see O2. */
   readonly queue?: string | Queue;
   /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
   readonly deadLetterQueue?: string | Queue;
-  /** SQS endpoint. Default: AWS, or AWS_ENDPOINT_URL. */
+  /** SQS endpoint. Default: AWS_ENDPOINT_URL, else the cloud that runs on `data`, else AWS. */
   readonly endpoint?: string;
   readonly region?: string;
   readonly clock?: Clock;
@@ -76,10 +75,9 @@ async function ledgerOf(
   options: OpenDeadLettersOptions,
   closers: (() => Promise<void>)[],
 ): Promise<Ledger> {
-  const { ledger, data = SETTINGS.data.fallback } = options;
+  const { ledger, data } = options;
   if (ledger !== undefined && typeof ledger !== "string") return ledger; // O1
-  const url = ledger ?? `sqlite:${join(data, "ledger.db")}`;
-  const opened = await openLedger(url, systemPorts, { migrate: false });
+  const opened = await openLedger(ledgerUrl({ ledger, data }), systemPorts, { migrate: false });
   closers.push(() => opened.close());
   return opened;
 }
@@ -94,7 +92,7 @@ async function queuesOf(
   ledger: Ledger,
   scope: LedgerScope,
 ): Promise<OpenedQueues> {
-  const { pipeline, queue, deadLetterQueue, endpoint, region } = options;
+  const { pipeline, queue, deadLetterQueue } = options;
   if (queue !== undefined && typeof queue !== "string") {
     if (typeof deadLetterQueue === "string") {
       refuse("deadLetterQueue is a name, but queue is an open queue: pass both the same way");
@@ -107,7 +105,8 @@ async function queuesOf(
   const ofPipeline = typeof pipeline === "string" ? null : pipeline.source.queue;
   const name = queue ?? ofPipeline ?? (await queueOfDossiers(ledger, scope)); // O2
   if (name === null) return { queues: null, close: async () => {} };
-  const environment = await openAwsEnvironment({ queue: name, deadLetterQueue, endpoint, region });
+  const server = await findServer(options);
+  const environment = await openAwsEnvironment({ queue: name, deadLetterQueue, server });
   return {
     queues: { queue: environment.queue, deadLetters: environment.deadLetters },
     close: () => environment.close(),

@@ -2,9 +2,13 @@
 //   J1. list and show send nothing. They mark jobs done that the ledger has committed.
 //   J2. The exit code of `show` is the answer: 0 if the batch or job is complete, 1 if it is not.
 //   J3. A retry redrives the dead letters of the batch's jobs, and of no others.
+//   J4. A registration is done when its jobs are sent. Jobs that another process leases, which may
+//       have died, are reported with its name and the end of the lease; the exit code is 1.
 
 import { counted } from "../../../core/encoding/counted.ts";
+import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import { reasonOf } from "../../../core/errors.ts";
+import type { LeasedJobs } from "../../../produce/batches.ts";
 import {
   command,
   EXIT_FAILED,
@@ -179,6 +183,13 @@ export const jobsRetry = command({
   },
 });
 
+function leasedText({ count, owner, until }: LeasedJobs): string {
+  return (
+    `${counted(count, "job")} not sent: leased by ${owner} until ${formatInstant(until)}. ` +
+    "If that process has died, run this command again after that time, or tidegate relay."
+  );
+}
+
 export const jobsRegister = command({
   name: "jobs register",
   summary: "Register the jobs of a batch from a file, and send them.",
@@ -211,13 +222,15 @@ export const jobsRegister = command({
             "Use another name, or --replace.",
         );
       } else {
-        const { batch: registered, added, sent, failed } = result;
+        const { batch: registered, added, sent, failed, leased } = result;
         const note = failed === null ? "" : `; some are still pending: ${reasonOf(failed)}`;
+        if (leased !== null) out.note(leasedText(leased)); // J4
         out.line(
           `${counted(registered.itemCount, "job")} in ${name}: ${added} new, ${sent} sent${note}`,
         );
       }
-      return result.kind === "registered" && result.failed === null ? EXIT_OK : EXIT_FAILED;
+      const isSent = result.kind === "registered" && result.failed === null;
+      return isSent && result.leased === null ? EXIT_OK : EXIT_FAILED;
     } finally {
       await session.close();
     }

@@ -7,6 +7,7 @@
 import { counted } from "../../../core/encoding/counted.ts";
 import { reasonOf } from "../../../core/errors.ts";
 import { durationMs, msBetween } from "../../../core/units.ts";
+import type { Outbox } from "../../../ports/outbox.ts";
 import type { RelayReport } from "../../../produce/relay.ts";
 import type { SweepReport } from "../../../produce/sweeper.ts";
 import { command, EXIT_FAILED, EXIT_OK, type ExitCode, text, toggle } from "../../command.ts";
@@ -40,7 +41,10 @@ export const relay = command({
       const intervalMs = flags.every ?? durationMs(0);
       const relayed = createRelay({ ...systemPorts, outbox, target }, { intervalMs });
       try {
-        if (flags.once) return printRelay(out, await relayed.drain(), flags.json);
+        if (flags.once) {
+          const code = printRelay(out, await relayed.drain(), flags.json);
+          return code === EXIT_OK ? await codeOfLeased(out, outbox, target.name) : code;
+        }
         await relayed.run(interruption(), (report) => {
           if (report.sent + report.refused > 0 || report.failed !== null) {
             printRelay(out, report, flags.json);
@@ -65,6 +69,19 @@ function printRelay(out: Output, report: RelayReport, asJson: boolean | undefine
     out.line(`${counted(sent, "row")} sent, ${refused} refused${note}`);
   }
   return reason === null && refused === 0 ? EXIT_OK : EXIT_FAILED; // R2
+}
+
+/** R2: a row that another process leases was not sent, and that process may have died. */
+async function codeOfLeased(out: Output, outbox: Outbox, target: string): Promise<ExitCode> {
+  const { pending } = await outbox.stats(target);
+  if (pending === 0) return EXIT_OK;
+  const { SEND_LEASE_MS } = await import("../../../produce/target.ts");
+  const rows = counted(pending, "row");
+  out.note(
+    `${rows} still pending, leased by other processes. If one of them has died, its leases end ` +
+      `within ${span(SEND_LEASE_MS)}; run this command again then.`,
+  );
+  return EXIT_FAILED;
 }
 
 export const sweep = command({

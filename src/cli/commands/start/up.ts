@@ -1,6 +1,7 @@
 // tidegate up: starts the embedded cloud and runs it until a signal.
 //   U1. It prints one ready line on stdout, and not before requests are answered.
 //   U2. A signal stops it cleanly: everything that was acknowledged is on disk; the exit code is 0.
+//   U3. A start that fails closes what it has opened and exits; it does not serve without a word.
 
 import type { FaultSpec } from "../../../broker/model/fault-plan.ts";
 import { parseHostNames } from "../../../cloud/host-names.ts";
@@ -50,12 +51,12 @@ export const up = command({
     const host = flags.host ?? "127.0.0.1";
     if (!isLoopback(host)) out.note(exposureWarning(host));
     // Loaded here to keep help and usage errors fast.
-    const [{ startCloud }, { writeEndpointFile }, { mountConsole }, { ledgerIn }] =
+    const [{ startCloud }, { writeEndpointFile }, { mountConsole }, { ledgerUrl }] =
       await Promise.all([
         import("../../../cloud/start-cloud.ts"),
         import("../../../run/open/endpoint-file.ts"),
         import("../../../run/console/open-console.ts"),
-        import("../../../run/prepare-run.ts"),
+        import("../../../run/open/find-server.ts"),
       ]);
     const cloud = await startCloud({
       ...(flags.memory ? { memory: true } : { data: flags.data ?? DATA_FALLBACK }),
@@ -75,12 +76,15 @@ export const up = command({
     const console = await mountConsole(cloud.inside, {
       endpoint: cloud.endpoint,
       region: undefined,
-      ledger: folder === null ? null : ledgerIn(folder),
+      ledger: folder === null ? null : ledgerUrl({ data: folder }),
       allowActions: flags["allow-actions"],
       token: flags["console-token"],
       traceUrl: flags["trace-url"],
       mask: flags.mask,
       onError: createFailurePrinter(out),
+    }).catch(async (error: unknown) => {
+      await cloud.close(); // U3
+      throw error;
     });
     const removeFile = folder === null ? null : writeEndpointFile(folder, cloud.endpoint);
     const page = `${cloud.endpoint}${console.link()}`;
