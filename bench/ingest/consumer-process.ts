@@ -53,7 +53,7 @@ async function openOurs(config: ConsumerConfig): Promise<Runner> {
   return {
     handled: () => handled,
     round: (count) => gated.round(count),
-    close: () => running.drain(),
+    close: async () => void (await running.drain()),
   };
 }
 

@@ -62,7 +62,7 @@ export async function openEmbedded(config: EmbeddedConfig): Promise<Embedded> {
       sent += count;
       await fillQueue(queue, workload, from, count);
     },
-    close: () => running.drain(),
+    close: async () => void (await running.drain()),
   };
 }
 

@@ -12,8 +12,14 @@ export const EXIT_OK = 0;
 export const EXIT_FAILED = 1;
 /** The command line is invalid. */
 export const EXIT_USAGE = 2;
+/** The command has stopped, and handlers of the user that ignored their signal were abandoned. */
+export const EXIT_ABANDONED = 3;
 
-export type ExitCode = typeof EXIT_OK | typeof EXIT_FAILED | typeof EXIT_USAGE;
+export type ExitCode =
+  | typeof EXIT_OK
+  | typeof EXIT_FAILED
+  | typeof EXIT_USAGE
+  | typeof EXIT_ABANDONED;
 
 export interface Flag<T> {
   /** Placeholder of the value in help texts; null for a flag without a value. */

@@ -1,8 +1,14 @@
 #!/usr/bin/env node
 // The command `tidegate`. This file runs on any Node: it checks the version before it imports
 // anything that an older one lacks, so that the user gets a message and not a stack trace.
+//   M1. When a command has ended, a timer, a connection or a handler of the user that is still open
+//       does not keep the process: it gets LEFT_OPEN_MS, and an abandoned handler nothing more.
+//   M2. Linux ignores a signal to process 1 that has no listener. As process 1, the command listens
+//       to the signals from its start, so that they end every command as they do elsewhere.
 
 const NODE_MIN = [22, 18] as const;
+/** How long something that is still open may keep the process after its command (M1). */
+const LEFT_OPEN_MS = 1_000;
 
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const tooOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]);
@@ -12,6 +18,8 @@ if (tooOld) {
   console.error(`tidegate needs Node ${needed} or later; this is Node ${process.versions.node}`);
   process.exitCode = 1;
 } else {
+  const { endOnSignals } = await import("./stop-signals.ts");
+  if (process.pid === 1) endOnSignals(); // M2
   await import("../platform/quiet-warnings.ts"); // Before anything that Node warns about.
   // Caches compiled modules in the folder for temporary files, which makes later starts faster.
   const { enableCompileCache } = await import("node:module");
@@ -26,6 +34,12 @@ if (tooOld) {
     process.exitCode = process.exitCode || 1; // The error may arrive after the command has ended.
     process.stderr.write(`cannot write to stdout, output is lost: ${error.message}\n`);
   });
-  const { runCli } = await import("./run-cli.ts");
-  process.exitCode = (await runCli(process.argv.slice(2))) || process.exitCode;
+  const [{ runCli }, { EXIT_ABANDONED }] = await Promise.all([
+    import("./run-cli.ts"),
+    import("./command.ts"),
+  ]);
+  const code = await runCli(process.argv.slice(2));
+  process.exitCode = code || process.exitCode;
+  if (code === EXIT_ABANDONED) process.exit(); // M1
+  setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
 }

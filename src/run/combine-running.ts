@@ -13,9 +13,8 @@ export type RunningPipelines = Pick<
 >;
 
 export function combineRunning(pipelines: readonly RunningPipeline[]): RunningPipelines {
-  const all = async (work: (each: RunningPipeline) => Promise<void>) => {
-    await Promise.all(pipelines.map(work));
-  };
+  const all = async (end: (each: RunningPipeline) => ReturnType<RunningPipeline["drain"]>) =>
+    (await Promise.all(pipelines.map(end))).flat();
   return {
     name: pipelines.map(({ name }) => name).join(", "),
     snapshot: () => sumOf(pipelines.map((each) => each.snapshot())),

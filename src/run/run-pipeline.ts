@@ -20,6 +20,7 @@ import {
   type ConsumerSnapshot,
   createConsumer,
 } from "../ingest/running/consumer.ts";
+import type { AbandonedWork } from "../ingest/running/running-work.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
 import { systemCallLimit } from "../platform/call-limit.ts";
@@ -45,6 +46,7 @@ import { openArchive } from "./open/open-archive.ts";
 import { openLedger } from "./open/open-ledger.ts";
 import { openSink } from "./open/open-sink.ts";
 import { parseStoreUrl } from "./open/store-url.ts";
+import { waitForLedger } from "./open/wait-for-queue.ts";
 import type { PreparedRun, ReadySettings } from "./prepare-run.ts";
 import { startRecording } from "./runs/start-recording.ts";
 import { startUpkeep } from "./upkeep/start-upkeep.ts";
@@ -68,7 +70,7 @@ export interface StartOptions {
   readonly onError?: (error: unknown) => void;
   /** Exports spans and metrics. The caller closes it, after the pipeline. Default: none. */
   readonly otlp?: OtlpExport | null;
-  /** Ends the wait for a queue that does not answer at the start. */
+  /** Ends the wait for a queue or a ledger that does not answer at the start. */
   readonly signal?: AbortSignal;
   /**
    * The file of the pipeline: the code digest of the run covers it and its local imports. Default:
@@ -105,10 +107,13 @@ export interface RunningPipeline extends AsyncDisposable {
   readonly finished: Promise<string>;
   /** Resolves when the queue is empty, nothing is in flight, and all telemetry is reported. */
   idle(signal?: AbortSignal): Promise<void>;
-  /** Stops receiving, waits for running handlers, and closes everything. */
-  drain(): Promise<void>;
-  /** Closes everything immediately; unfinished messages are redelivered. */
-  stop(): Promise<void>;
+  /**
+   * Stops receiving, waits for running handlers, and closes everything. Resolves with the handlers
+   * that ignore their signal and still run: their messages are returned, and they commit nothing.
+   */
+  drain(): Promise<readonly AbandonedWork[]>;
+  /** Closes everything immediately; unfinished messages are redelivered. Resolves as `drain`. */
+  stop(): Promise<readonly AbandonedWork[]>;
 }
 
 /** Starts a pipeline; the environment is closed with it. */
@@ -126,7 +131,7 @@ export async function runPipeline(
   try {
     const telemetry = await openTelemetry(pipeline, settings, runId, options);
     const terms = termsOf(pipeline);
-    const ledger = await openLedger(settings.ledger, systemPorts, storeOptions(terms, settings));
+    const ledger = await openRunLedger(terms, settings, telemetry, options);
     closers.push(() => ledger.close());
     const sink = await openSink(pipeline, ledger, parseStoreUrl(settings.ledger, "ledger"));
     if (sink !== null) closers.push(() => sink.close());
@@ -165,7 +170,7 @@ export async function runPipeline(
       idle: (signal) => untilIdle(ports.queue, consumer, signal),
       drain: () => end(() => consumer.drain()),
       stop: () => end(() => consumer.stop()),
-      [Symbol.asyncDispose]: () => end(() => consumer.stop()),
+      [Symbol.asyncDispose]: async () => void (await end(() => consumer.stop())),
     };
   } catch (error) {
     state.failure = messageOf(error);
@@ -209,16 +214,26 @@ function openListener(
 /** A stop interrupts a drain that is in progress; after closing, neither has an effect. */
 function endOnce(closeAll: () => Promise<void>, state: RunState) {
   let closing: Promise<void> | null = null;
-  return async (end: () => Promise<void>): Promise<void> => {
+  let abandoned: readonly AbandonedWork[] = [];
+  return async (end: () => Promise<readonly AbandonedWork[]>) => {
     state.draining = true;
-    if (closing === null) await end();
+    if (closing === null) abandoned = await end();
     closing ??= closeAll();
     await closing;
+    return abandoned;
   };
 }
 
-function storeOptions({ retentionMs }: RenewalTerms, { acceptClock = false }: ReadySettings) {
-  return { retentionMs, acceptClock };
+/** Waits for a ledger whose server is not up yet. */
+function openRunLedger(
+  { retentionMs }: RenewalTerms,
+  { ledger, acceptClock = false }: ReadySettings,
+  telemetry: ProcessTelemetry,
+  { signal }: StartOptions,
+) {
+  const open = () => openLedger(ledger, systemPorts, { retentionMs, acceptClock });
+  const ports = { clock: systemPorts.clock, log: telemetry.log.bind(telemetry) };
+  return waitForLedger(ports, open, signal);
 }
 
 function termsOf({ name, generation, visibilityMs, ledgerRetentionDays }: Pipeline): RenewalTerms {
@@ -234,7 +249,7 @@ function termsOf({ name, generation, visibilityMs, ledgerRetentionDays }: Pipeli
 async function failureOf(
   renewer: LeaseRenewer,
   state: RunState,
-  stop: () => Promise<void>,
+  stop: () => Promise<unknown>,
 ): Promise<TidegateError> {
   const reason = await (renewer.ended ?? new Promise<never>(() => undefined));
   state.failure = reason;

@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { containerCommands } from "../support/container-commands.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -20,6 +21,14 @@ test("the page shows the files of the example, word for word", () => {
   expect(page).toContain(`\`\`\`text\n${read("examples/container/.dockerignore")}\`\`\``);
 });
 
+test("every documented container command starts the command itself, not npm or a shell", () => {
+  const commands = containerCommands();
+  expect(commands.length).toBeGreaterThanOrEqual(2);
+  for (const { where, words } of commands) {
+    expect(words[0], where).toBe("node_modules/.bin/tidegate");
+  }
+});
+
 test("the container does not run as root", () => {
   const lines = read("examples/container/Dockerfile").split("\n");
   const user = lines.findLastIndex((line) => line.startsWith("USER "));
@@ -31,7 +40,7 @@ test("the Dockerfile runs the package's command on a supported version of Node",
   const dockerfile = /```dockerfile\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
   const { bin, engines } = JSON.parse(read("package.json"));
   const command = JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? "[]") as string[];
-  expect(command.slice(0, 3)).toEqual(["npx", "--no-install", Object.keys(bin)[0]]);
+  expect(command[0]).toBe(`node_modules/.bin/${Object.keys(bin)[0]}`);
   const image = Number(/^FROM node:(\d+)-slim@sha256:[0-9a-f]{64}$/m.exec(dockerfile)?.[1]);
   expect(image).toBeGreaterThanOrEqual(Number(/(\d+)/.exec(engines.node)?.[1]));
   const port = /^EXPOSE (\d+)$/m.exec(dockerfile)?.[1];

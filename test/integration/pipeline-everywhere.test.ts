@@ -40,7 +40,7 @@ interface World {
   /** Deliveries so far. */
   received(): number;
   deadLetterDepth(): Promise<number | null>;
-  end(): Promise<void>;
+  end(): Promise<unknown>;
 }
 
 const worldOf = (running: RunningPipeline) => ({

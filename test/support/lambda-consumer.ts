@@ -55,8 +55,8 @@ export function createLambdaConsumer(
   const never = new Promise<never>(() => undefined);
   return {
     start: () => mapping.start(),
-    drain: () => mapping.stop(),
-    stop: () => mapping.stop(),
+    drain: () => mapping.stop().then(() => []),
+    stop: () => mapping.stop().then(() => []),
     idle: () => never,
     finished: never,
     emptied: never,

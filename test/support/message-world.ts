@@ -74,6 +74,6 @@ export async function startMessageWorld(data: string, of: Pipeline) {
       openReplays(fixed, { ledger, endpoint: dev.endpoint, ...more }),
     request: () =>
       ({ from: epochMs(0), to: now(), bucket: null, prefix: null, into: "shadow" }) as const,
-    [Symbol.asyncDispose]: () => dev.stop(),
+    [Symbol.asyncDispose]: () => dev[Symbol.asyncDispose](),
   };
 }

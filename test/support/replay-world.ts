@@ -75,7 +75,7 @@ export async function startReplayWorld(
       into: "shadow",
       ...more,
     }),
-    [Symbol.asyncDispose]: () => dev.stop(),
+    [Symbol.asyncDispose]: () => dev[Symbol.asyncDispose](),
   };
 }
 

@@ -14,6 +14,7 @@ export type Part =
   | "cc"
   | "chromium"
   | "java"
+  | "pid-namespace"
   | "postgres"
   | "promtool"
   | "script"
@@ -32,10 +33,26 @@ export interface Probe {
 /** Runs a command; undefined if it could not be run or failed. */
 export type Run = (command: string, args: readonly string[]) => string | undefined;
 
+/** Flags of unshare that make a command process 1 of its own. */
+export const PID_NAMESPACE: readonly string[] = [
+  ...(process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"]),
+  "--pid",
+  "--fork",
+  "--mount-proc",
+  "--kill-child",
+];
+
 const PROBE_MS_MAX = 30_000;
 const POSTGRES_PATHS = ["18", "17", "16", "15"].map(
   (version) => `/usr/lib/postgresql/${version}/bin/postgres`,
 );
+
+const NAMESPACE_PROBE: Probe = {
+  commands: ["unshare", "/usr/bin/unshare"],
+  args: [...PID_NAMESPACE, "sh", "-c", "echo process $$"],
+  answer: /^process 1$/,
+  advice: "run as root, or allow user namespaces, with unshare of util-linux",
+};
 
 /** How to find each part on this machine; `env` holds the environment variables. */
 export function probes(env: Readonly<Record<string, string | undefined>>): Record<Part, Probe> {
@@ -71,6 +88,7 @@ export function probes(env: Readonly<Record<string, string | undefined>>): Recor
       answer: /Chrom(e|ium) \d/,
       advice: "install Chromium (Debian: chromium), or set TIDEGATE_CHROMIUM to its path",
     },
+    "pid-namespace": NAMESPACE_PROBE,
     postgres: {
       commands: [...chosen("TIDEGATE_POSTGRES"), "postgres", ...POSTGRES_PATHS],
       args: ["--version"],

@@ -59,6 +59,7 @@ function asInFlight(delivery: Delivery, clock: Clock): InFlightDelivery {
     receive: null,
     processed: null,
     signal: new AbortController().signal,
+    running: null,
     alive: () => true,
     abort: () => undefined,
     drop: () => undefined,

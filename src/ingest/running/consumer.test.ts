@@ -238,6 +238,44 @@ test("a delivery that does not end within the drain is returned, uncounted", asy
   expect(stats).toMatchObject([{ released: 1 }]);
 });
 
+test.each(["drain", "stop"] as const)(
+  "%s resolves with a handler that ignores its signal, whose later effects are refused",
+  async (end) => {
+    const released = Promise.withResolvers<void>();
+    const refused: unknown[] = [];
+    const late = Promise.withResolvers<void>();
+    await using world = await createConsumerWorld({
+      drainMs: 5_000,
+      async handler(_event, { upsert }) {
+        await released.promise;
+        try {
+          upsert("t", { id: "late" });
+        } catch (error) {
+          refused.push((error as Error).message);
+        }
+        late.resolve();
+      },
+    });
+    await world.send("k");
+    const first = world.consumer();
+    await first.start();
+    await world.pass(1_000);
+    const ended = first[end]();
+    await world.pass(10_000);
+    const [abandoned, ...others] = await ended;
+    expect(abandoned).toMatchObject({ messageId: expect.any(String), record: "k" });
+    expect(abandoned?.runningMs).toBeGreaterThanOrEqual(end === "drain" ? 6_000 : 1_000);
+    expect(others).toEqual([]);
+    expect((await world.queue.facts()).visible).toBe(1);
+    released.resolve();
+    await late.promise;
+    expect(refused).toEqual(["the attempt is over; later effects are rejected"]);
+    await world.pass(1_000);
+    expect(await world.ledger.stats()).toMatchObject([{ released: 1 }]);
+    expect(first.snapshot().committed).toBe(0);
+  },
+);
+
 test("a first delivery needs no claim, but a redriven one does (C4)", async () => {
   const fences: (number | null)[] = [];
   await using world = await createConsumerWorld({

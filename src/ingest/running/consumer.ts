@@ -6,7 +6,8 @@
 //       in flight as long as stopping does (U3), and no longer.
 //   U3. Stopping immediately is safe, too: the queue redelivers unsettled messages, and the ledger
 //       recognises committed ones as duplicates. Stopping waits for receives in flight, for a
-//       limited time, so that their messages are returned before it resolves.
+//       limited time, so that their messages are returned before it resolves. Code that ignores
+//       its aborted signal is abandoned after a moment, and reported (W1 of running-work.ts).
 //   U4. A consumer with `messagesMax` receives that many deliveries and no more. `finished` resolves
 //       when all of them are settled. `emptied` resolves when a receive returns nothing and nothing
 //       is in flight, or when the pipeline is paused and nothing is in flight.
@@ -30,6 +31,7 @@ import type { Counts } from "../telemetry/outcome-counts.ts";
 import { type ConsumerParts, type ConsumerPorts, createParts } from "./consumer-parts.ts";
 import { type InFlightDelivery, Stopping, trackDelivery } from "./in-flight-delivery.ts";
 import { createPauseWatch, type Pause, type PauseWatch } from "./pause.ts";
+import { type AbandonedWork, RunningWork } from "./running-work.ts";
 import { SYNC_MS } from "./watermark-tracker.ts";
 
 export type { ConsumerPorts } from "./consumer-parts.ts";
@@ -68,10 +70,13 @@ export interface ConsumerSnapshot extends Readonly<Counts> {
 
 export interface Consumer {
   start(): Promise<void>;
-  /** Stops receiving, lets running handlers finish, and settles everything (U2). */
-  drain(): Promise<void>;
-  /** Aborts running handlers and settles everything (U3). */
-  stop(): Promise<void>;
+  /**
+   * Stops receiving, lets running handlers finish, and settles everything (U2). Resolves with the
+   * code that still runs: it ignores its signal.
+   */
+  drain(): Promise<readonly AbandonedWork[]>;
+  /** Aborts running handlers and settles everything (U3). Resolves as `drain` does. */
+  stop(): Promise<readonly AbandonedWork[]>;
   /** Resolves when nothing is in flight and every settlement is confirmed. */
   idle(): Promise<void>;
   /** Resolves when `messagesMax` deliveries are settled (U4). */
@@ -86,6 +91,8 @@ export const DRAIN_MS_DEFAULT: DurationMs = seconds(25);
 const QUIET_MS_MAX: DurationMs = seconds(2);
 /** How long aborted deliveries may take to be returned. */
 const RETURN_MS: DurationMs = seconds(2);
+/** How long code may run after its signal was aborted, until it counts as abandoned (U3). */
+const UNWIND_MS: DurationMs = seconds(1);
 /** Deliveries in flight beyond those that run: one receive (U1). */
 const PREFETCH = 10;
 const RECEIVES_MAX = 8;
@@ -116,6 +123,7 @@ class QueueConsumer implements Consumer {
   readonly #receiver: Receiver;
   readonly #pause: PauseWatch;
   readonly #inFlight = new Set<InFlightDelivery>();
+  readonly #running: RunningWork;
   readonly #closing = new AbortController();
   readonly #messagesMax: number;
   readonly #finished = Promise.withResolvers<void>();
@@ -137,6 +145,7 @@ class QueueConsumer implements Consumer {
     const guarded = { ...ports, telemetry, onCommitted };
     this.#ports = guarded;
     this.#drainMs = drainMs;
+    this.#running = new RunningWork(ports.clock);
     this.#messagesMax = options.messagesMax ?? Number.POSITIVE_INFINITY;
     this.#parts = createParts(guarded, options, () => this.#receiver.wake());
     const { breaker } = this.#parts;
@@ -189,22 +198,22 @@ class QueueConsumer implements Consumer {
     void this.#syncWatermark();
   }
 
-  async drain(): Promise<void> {
+  async drain(): Promise<readonly AbandonedWork[]> {
     this.#draining = true;
     const quiet = this.#receiver.stop();
     this.#parts.pool.skipWaiting();
     await this.#within(QUIET_MS_MAX, quiet);
     await this.#within(this.#drainMs, this.#empty()); // U2
-    await this.#finish();
+    return this.#finish();
   }
 
-  async stop(): Promise<void> {
+  async stop(): Promise<readonly AbandonedWork[]> {
     this.#draining = true;
     const quiet = this.#receiver.stop();
     this.#parts.pool.skipWaiting();
     this.#abortAll();
     await this.#within(QUIET_MS_MAX, quiet); // U3
-    await this.#finish();
+    return this.#finish();
   }
 
   async idle(): Promise<void> {
@@ -229,7 +238,8 @@ class QueueConsumer implements Consumer {
   /** Returns the trace of the delivery, which `#run` has decoded by then. */
   #take(delivery: Delivery, leaseSince: EpochMs, receive: TraceContext | null) {
     const { clock, renewer } = this.#ports;
-    const received = { delivery, leaseSince, receivedAt: clock.now(), receive };
+    const running = this.#running;
+    const received = { delivery, leaseSince, receivedAt: clock.now(), receive, running };
     const inFlight = trackDelivery(renewer, received);
     const { stages } = this.#parts;
     this.#inFlight.add(inFlight);
@@ -300,9 +310,10 @@ class QueueConsumer implements Consumer {
     for (const inFlight of this.#inFlight) inFlight.abort(new Stopping("the consumer is stopping"));
   }
 
-  async #finish(): Promise<void> {
+  async #finish(): Promise<readonly AbandonedWork[]> {
     const { duplicates, stages, deadlines } = this.#parts;
     this.#abortAll();
+    const unwound = this.#within(UNWIND_MS, this.#running.empty());
     await this.#within(RETURN_MS, this.#empty());
     await this.#settler.flush();
     await duplicates.flush();
@@ -311,6 +322,8 @@ class QueueConsumer implements Consumer {
     deadlines.close();
     stages.times.close();
     await this.#ports.renewer.close();
+    await unwound;
+    return this.#running.list();
   }
 
   async #report(): Promise<void> {

@@ -10,6 +10,7 @@ import type { TraceContext } from "../../core/events/trace-context.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
+import type { RunningWork } from "./running-work.ts";
 
 /** Why work on a delivery in flight must stop. */
 export class LeaseLost extends Error {
@@ -34,6 +35,8 @@ export interface InFlightDelivery {
   readonly leaseSince: EpochMs;
   readonly receivedAt: EpochMs;
   readonly signal: AbortSignal;
+  /** The user's code that runs for it and for others; null: it is not watched. */
+  readonly running: RunningWork | null;
   /** Set once the body is decoded. */
   trace: DeliveryTrace;
   /** The span of the receive that returned it; null without tracing. */
@@ -66,6 +69,7 @@ export function trackDelivery(
     readonly leaseSince: EpochMs;
     readonly receivedAt: EpochMs;
     readonly receive?: TraceContext | null;
+    readonly running?: RunningWork;
   },
 ): InFlightDelivery {
   const { delivery, leaseSince } = received;
@@ -77,6 +81,7 @@ export function trackDelivery(
   return {
     ...received,
     receive: received.receive ?? null,
+    running: received.running ?? null,
     processed: null,
     trace: NO_TRACE,
     signal: abort.signal,

@@ -1,9 +1,14 @@
 // Attempt: runs user code until it finishes, its lease is lost or its deadline passes.
 //   E1. When the lease is lost or the deadline passes, the signal aborts and the attempt ends. Code
-//       that ignores the signal keeps no slot, and anything it does after that is ignored.
+//       that ignores the signal keeps no slot, and anything it does after that is ignored. It
+//       counts as running until it ends (W1 of running-work.ts).
 
 import { type InFlightDelivery, untilAborted } from "../running/in-flight-delivery.ts";
+import type { Pipeline } from "../spec/define-pipeline.ts";
+import { recordNameOf } from "../telemetry/record-log-fields.ts";
+import type { RecordMask } from "../telemetry/record-mask.ts";
 import type { Deadlines } from "./deadlines.ts";
+import type { WorkRecord } from "./decode.ts";
 
 /** The attempt did not finish in time. */
 export class DeadlinePassed extends Error {
@@ -22,11 +27,14 @@ export interface Attempt {
 /** Shared, because creating an error per record would cost more than the record. */
 const OVER = new Error("the attempt is over");
 
-/** Begins an attempt, which fails with `tooLong` at its deadline. */
+const NO_RECORD = () => null;
+
+/** Begins an attempt, which fails with `tooLong` at its deadline; `record` names its record. */
 export function beginAttempt(
   inFlight: InFlightDelivery,
   deadlines: Deadlines,
   tooLong: () => Error,
+  record: () => string | null = NO_RECORD,
 ): Attempt {
   const own = new AbortController();
   const follow = () => own.abort(inFlight.signal.reason);
@@ -35,7 +43,13 @@ export function beginAttempt(
   const end = deadlines.begin(() => own.abort(tooLong()));
   return {
     signal: own.signal,
-    run: (work) => untilAborted(own.signal, work),
+    run: (work) =>
+      untilAborted(own.signal, () => {
+        const { delivery, running } = inFlight;
+        const result = work();
+        running?.watch(result, delivery.messageId, record); // E1
+        return result;
+      }),
     close(result) {
       end();
       inFlight.signal.removeEventListener("abort", follow);
@@ -44,4 +58,15 @@ export function beginAttempt(
       return all;
     },
   };
+}
+
+/** Begins the attempt of a handler. */
+export function beginHandling(
+  { deadlines, masked }: { readonly deadlines: Deadlines; readonly masked: RecordMask },
+  { timeoutMs }: Pipeline,
+  record: WorkRecord,
+  inFlight: InFlightDelivery,
+): Attempt {
+  const tooLong = () => new DeadlinePassed(`the handler took longer than ${timeoutMs} ms`);
+  return beginAttempt(inFlight, deadlines, tooLong, () => recordNameOf(record, masked));
 }

@@ -33,7 +33,7 @@ import { PermanentError } from "../spec/handler-errors.ts";
 import type { HandlerContext } from "../spec/pipeline-spec.ts";
 import { logFieldsOf } from "../telemetry/record-log-fields.ts";
 import type { RecordMask } from "../telemetry/record-mask.ts";
-import { beginAttempt, DeadlinePassed } from "./attempt.ts";
+import { beginHandling } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { WorkRecord } from "./decode.ts";
@@ -116,12 +116,12 @@ export function createHandleStage(
   ports: HandlePorts,
   { pipeline, runId }: { readonly pipeline: Pipeline; readonly runId: string },
 ): HandleStage {
-  const { telemetry, deadlines, mask, masked, readQuarantine } = ports;
+  const { telemetry, mask, masked, readQuarantine } = ports;
   const quarantines = pipeline.onBadRow === "quarantine";
 
   return {
     async handle(record, claim, decision, inFlight) {
-      const attempt = beginAttempt(inFlight, deadlines, () => tooLong(pipeline));
+      const attempt = beginHandling(ports, pipeline, record, inFlight);
       const buffer = createBuffer(ports, pipeline, record, claim);
       let read: JsonValue = null;
       const secretsRead = new Set<string>();
@@ -190,10 +190,6 @@ function fixedContext(pipeline: Pipeline, { identity }: WorkRecord, claim: Claim
   return { key: identity, fence, attempt, ...drawn, parameters, models, lookups };
 }
 
-function tooLong({ timeoutMs }: Pipeline): DeadlinePassed {
-  return new DeadlinePassed(`the handler took longer than ${timeoutMs} ms`);
-}
-
 /** H7 */
 async function governMessage(
   ports: HandlePorts,
@@ -203,7 +199,7 @@ async function governMessage(
 ): Promise<NotHandled | null> {
   const { content } = record;
   if (pipeline.govern === null || !carriesPayload(record)) return null;
-  const attempt = beginAttempt(inFlight, ports.deadlines, () => tooLong(pipeline));
+  const attempt = beginHandling(ports, pipeline, record, inFlight);
   const governance = governanceOf(ports, pipeline, { record, inFlight, signal: attempt.signal });
   try {
     await attempt.run(async () => {

@@ -13,6 +13,14 @@ export interface LogMask {
   readonly secrets?: readonly string[];
 }
 
+/** A short name of the record for people: the object's URL, or the key of a message (L1). */
+export function recordNameOf(record: WorkRecord, masked: RecordMask): string {
+  const secrets = masked.secretsOf(record);
+  const object = masked.objectOf(record, secrets);
+  if (object !== null) return `s3://${object.bucket}/${object.key}`;
+  return masked.businessKeyOf(record, secrets) ?? record.identity;
+}
+
 export function logFieldsOf(
   record: WorkRecord,
   inFlight: InFlightDelivery,

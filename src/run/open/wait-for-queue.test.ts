@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TidegateError } from "../../core/errors.ts";
 import { systemClock } from "../../platform/system-clock.ts";
-import { waitForQueue } from "./wait-for-queue.ts";
+import { waitForLedger, waitForQueue } from "./wait-for-queue.ts";
 
 /** Each call of `open` meets the next error, and then a queue that answers. */
 function setUp(...errors: readonly unknown[]) {
@@ -48,6 +48,32 @@ test.each([
 ])("%s is not retried (W1)", async (_what, error) => {
   const { ports, open, lines } = setUp(error);
   await expect(waitForQueue(ports, open, { queue: "q" })).rejects.toBe(error);
+  expect(lines).toEqual([]);
+});
+
+const databaseFault = (code: string) =>
+  new TidegateError("TG_LEDGER_UNAVAILABLE", code, { cause: Object.assign(new Error(), { code }) });
+
+test("a ledger whose server is starting, or not up yet, is retried (W1)", async () => {
+  const several = new AggregateError([{ code: "ECONNREFUSED" }, { code: "ECONNREFUSED" }]);
+  const { ports, open, opened, lines } = setUp(
+    databaseFault("ECONNREFUSED"),
+    new TidegateError("TG_LEDGER_UNAVAILABLE", "refused", { cause: several }),
+    databaseFault("57P03"),
+  );
+  expect(await waitForLedger(ports, open, undefined)).toBe(opened);
+  expect(lines[0]).toBe("the ledger's database does not answer, retrying in 1 s");
+  expect(lines).toHaveLength(3);
+});
+
+test.each([
+  ["a wrong password", "28P01"],
+  ["a missing database", "3D000"],
+  ["an unknown host", "ENOTFOUND"],
+])("%s is not retried (W1)", async (_what, code) => {
+  const error = databaseFault(code);
+  const { ports, open, lines } = setUp(error);
+  await expect(waitForLedger(ports, open, undefined)).rejects.toBe(error);
   expect(lines).toEqual([]);
 });
 

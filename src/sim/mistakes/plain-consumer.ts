@@ -54,12 +54,14 @@ class PlainConsumer implements Consumer {
     void this.#loop();
   }
 
-  async drain(): Promise<void> {
+  async drain(): Promise<never[]> {
     this.#stopping.abort();
+    return [];
   }
 
-  async stop(): Promise<void> {
+  async stop(): Promise<never[]> {
     this.#stopping.abort();
+    return [];
   }
 
   async idle(): Promise<void> {}

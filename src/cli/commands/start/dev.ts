@@ -7,9 +7,17 @@ import { systemClock } from "../../../platform/system-clock.ts";
 import type { ConsoleAccess } from "../../../run/console/open-console.ts";
 import type { Feed } from "../../../run/dev/feed.ts";
 import type { RunningDev } from "../../../run/dev/start-dev.ts";
-import { command, EXIT_OK, type Flags, text, toggle, UsageError } from "../../command.ts";
+import {
+  command,
+  EXIT_OK,
+  type ExitCode,
+  type Flags,
+  text,
+  toggle,
+  UsageError,
+} from "../../command.ts";
 import { openExport } from "../../open-export.ts";
-import { runUntilStopped } from "../../run-until-stopped.ts";
+import { exitCodeAfter, runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../../screen/pipeline-reporter.ts";
 import { type TryOptions, whatToTry } from "../../screen/what-to-try.ts";
@@ -58,6 +66,7 @@ export const dev = command({
     const watched = { console, otlp, ...(onLogLine && { onLogLine }) };
     const options = { onError, faults, file, ...watched };
     let running: RunningDev | null = null;
+    let code: ExitCode = EXIT_OK;
     try {
       running = await startDev(pipeline, settingsFrom("dev", flags), options);
       const { prefix, own } = pipeline.source;
@@ -67,13 +76,14 @@ export const dev = command({
       const sample = sampleBeside(file);
       printReady(running, reporter, { data, folder, prefix, own, sample });
       reporter.watch(running, sourceOf(running, prefix));
-      await runUntilStopped(running, reporter, stopped.finally(sources.close), drainMs);
+      const stopping = stopped.finally(sources.close);
+      code = exitCodeAfter(await runUntilStopped(running, reporter, stopping, drainMs), out);
     } finally {
       await running?.stop();
       await otlp?.close();
       reporter.close();
     }
-    return EXIT_OK;
+    return code;
   },
 });
 

@@ -6,9 +6,9 @@ import type { Pipeline } from "../../../ingest/spec/define-pipeline.ts";
 import { boundHeap } from "../../../platform/bound-heap.ts";
 import type { RunSettings } from "../../../run/config.ts";
 import type { RunningPipeline, StartOptions } from "../../../run/run-pipeline.ts";
-import { command, EXIT_OK, type Flags, toggle, UsageError } from "../../command.ts";
+import { command, EXIT_OK, type ExitCode, type Flags, toggle, UsageError } from "../../command.ts";
 import { openExport } from "../../open-export.ts";
-import { runUntilStopped } from "../../run-until-stopped.ts";
+import { exitCodeAfter, runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../../screen/pipeline-reporter.ts";
 import { stopSignal } from "../../stop-signals.ts";
@@ -50,6 +50,7 @@ export const run = command({
     const otlp = await openExport((text) => reporter.event("finding", text));
     const options = { onError, otlp, signal, ...(onLogLine !== undefined && { onLogLine }) };
     const running: RunningPipeline[] = [];
+    let code: ExitCode = EXIT_OK;
     try {
       for (const [at, pipeline] of pipelines.entries()) {
         const file = files[at] ?? "";
@@ -58,7 +59,8 @@ export const run = command({
       }
       const all = combineRunning(running);
       reporter.watch(all, running.map(({ queueName }) => queueName).join(", "));
-      await runUntilStopped(all, reporter, stopped, running[0]?.settings.drainMs ?? 0);
+      const { drainMs = 0 } = running[0]?.settings ?? {};
+      code = exitCodeAfter(await runUntilStopped(all, reporter, stopped, drainMs), out);
     } catch (error) {
       const starting = running.length < pipelines.length;
       if (starting && error === signal.reason) return EXIT_OK; // Stopped while waiting.
@@ -68,7 +70,7 @@ export const run = command({
       await otlp?.close();
       reporter.close();
     }
-    return EXIT_OK;
+    return code;
   },
 });
 
