@@ -20,7 +20,7 @@ export const doctor = command({
     code: text("FOLDER", null, "Folder whose code is checked (default: that of FILE)."),
     endpoint: text("URL", null, "Endpoint of live queues (default: AWS, or AWS_ENDPOINT_URL)."),
     region: text("REGION", null, "Region of live queues."),
-    checklist: toggle("Print the checklists of the documents, ticked, with evidence."),
+    checklist: toggle("Print a checklist of a safe pipeline, ticked, with evidence."),
     json: toggle("Print the findings as JSON."),
     sarif: toggle("Print the findings as SARIF 2.1.0, for code scanning."),
     "list-rules": toggle("Print all rules and exit."),
