@@ -84,7 +84,7 @@ describe("tidegate", () => {
     [["--verson"], 'unknown flag "--verson"; did you mean --version?'],
     [["up", "--prot", "1"], '"up" has no flag --prot; did you mean --port?'],
     [["up", "--ledger", "a"], '"up" has no flag --ledger; run tidegate up --help to see its flags'],
-    [["ledger", "stats", "--ledger", "a"], '"ledger stats" has no flag --ledger; it has --url'],
+    [["ledger", "stats", "--url", "a"], '"ledger stats" has no flag --url; it has --ledger'],
     [["up", "--port", "99999"], '--port must be a whole number from 0 to 65535, not "99999"'],
     [["up", "--clock", "foo"], '--clock must be system or virtual, not "foo"'],
     [["up", "--data"], "--data needs a value: FOLDER"],

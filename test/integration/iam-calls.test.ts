@@ -258,7 +258,7 @@ async function operate(world: IamWorld, key: string): Promise<void> {
   const why = ["why", "s3://acme-orders/in/ok.csv", ...location];
   expect(await world.operate(...why)).toMatchObject(done);
   for (const command of ["check", "stats", "purge"]) {
-    expect(await world.operate("ledger", command, "--url", url)).toMatchObject(done);
+    expect(await world.operate("ledger", command, "--ledger", url)).toMatchObject(done);
   }
   await readLive(world.plan, liveOptions(world));
 }

@@ -30,15 +30,17 @@ async function cli(...words: string[]) {
 
 test("a ledger is made, checked, counted and asked by its URL", async () => {
   const url = `sqlite:${join(folder, "ledger.db")}`;
-  expect(await cli("ledger", "check", "--url", url)).toMatchObject({ code: 2 });
-  expect(await cli("ledger", "init", "--url", url)).toMatchObject({
+  expect(await cli("ledger", "check", "--ledger", url)).toMatchObject({ code: 2 });
+  expect(await cli("ledger", "init", "--ledger", url)).toMatchObject({
     code: 0,
     out: "The sqlite ledger is ready.",
   });
   const sound = { code: 0, out: "The ledger is sound.", err: "" };
-  expect(await cli("ledger", "check", "--url", url)).toEqual(sound);
-  expect(await cli("ledger", "stats", "--url", url)).toMatchObject({ out: "The ledger is empty." });
-  const show = ["ledger", "show", "--url", url, "--pipeline", "orders", "--key", "k1:a"];
+  expect(await cli("ledger", "check", "--ledger", url)).toEqual(sound);
+  expect(await cli("ledger", "stats", "--ledger", url)).toMatchObject({
+    out: "The ledger is empty.",
+  });
+  const show = ["ledger", "show", "--ledger", url, "--pipeline", "orders", "--key", "k1:a"];
   expect(await cli(...show)).toMatchObject({
     code: 1,
     out: "No record k1:a in orders, generation 0.",
@@ -68,11 +70,11 @@ test("help NAME shows the flags of a command, and fails for an unknown one", asy
 });
 
 test.each([
-  [["ledger", "init"], "--url is required"],
-  [["ledger", "show", "--url", "memory:", "--key", "k"], "--pipeline is required"],
+  [["ledger", "init"], "--ledger is required"],
+  [["ledger", "show", "--ledger", "memory:", "--key", "k"], "--pipeline is required"],
   [["ledger"], '"ledger" needs a subcommand: init, check, show, stats or purge'],
   [["ledger", "int"], '"ledger" has no subcommand "int"; use init, check'],
-  [["ledger", "init", "--url", "mysql:x"], "TG_CONFIG_INVALID"],
+  [["ledger", "init", "--ledger", "mysql:x"], "TG_CONFIG_INVALID"],
   [["legder"], "did you mean ledger?"],
   [["comply"], '"comply" needs FILE'],
   [["comply", "a", "b"], '"comply" takes one argument, but got "b"'],
@@ -130,18 +132,18 @@ test("expired rows of a ledger are deleted by its URL, and live ones stay", asyn
   };
   await claimAt(createManualClock(LONG_AGO), 30);
   await claimAt(systemPorts.clock, 2);
-  expect(await cli("ledger", "purge", "--url", url)).toMatchObject({
+  expect(await cli("ledger", "purge", "--ledger", url)).toMatchObject({
     code: 1, // By this clock ten years have passed since the last write.
     err: expect.stringContaining("nothing expires by it"),
   });
-  expect(await cli("ledger", "purge", "--url", url, "--accept-clock")).toEqual({
+  expect(await cli("ledger", "purge", "--ledger", url, "--accept-clock")).toEqual({
     code: 0,
     out: "30 expired rows deleted.",
     err: "",
   });
-  const again = await cli("ledger", "purge", "--url", url, "--accept-clock", "--json");
+  const again = await cli("ledger", "purge", "--ledger", url, "--accept-clock", "--json");
   expect(JSON.parse(again.out)).toEqual({ purged: 0, interrupted: false });
-  expect((await cli("ledger", "stats", "--url", url)).out).toMatch(/orders +0 +0 +2 /);
+  expect((await cli("ledger", "stats", "--ledger", url)).out).toMatch(/orders +0 +0 +2 /);
 });
 
 test("expired rows of an outbox are deleted by its URL, and pending ones stay", async () => {
