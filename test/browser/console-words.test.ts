@@ -13,8 +13,16 @@ const { chromium } = requirePart("chromium");
 
 type Json = Record<string, unknown>;
 const job = (state: string, rest: Json = {}): Json => ({
-  ...{ id: `job-${state}`, kind: "redrive", state, dryRun: false, startedAt: 0, endedAt: 1_000 },
-  ...{ total: 12, counts: { sent: 1, "failed-again": 2 }, stoppedBecause: null, error: null },
+  id: `job-${state}`,
+  kind: "redrive",
+  state,
+  dryRun: false,
+  startedAt: 0,
+  endedAt: 1_000,
+  total: 12,
+  counts: { sent: 1, "failed-again": 2 },
+  stoppedBecause: null,
+  error: null,
   items: [{ at: 0, key: "k1:dead", name: "s3://stations/a.csv", step: "sent", detail: null }],
   ...rest,
 });
@@ -109,19 +117,19 @@ test.each(sampleOf(3, Object.entries(STATES)))(
   "every view of an API %s shows words, and no name or value of a program",
   async (_name, change) => {
     server.state = Object.assign(new FakeConsoleState(), change);
-    const found: string[] = [];
+    const texts: string[] = [];
     for (const link of LINKS) {
       await open(link);
-      found.push(...(await findings(link)));
+      texts.push(...(await findings(link)));
     }
-    expect(found).toEqual([]);
+    expect(texts).toEqual([]);
   },
 );
 
 test("every dialog shows words, and no name or value of a program", async () => {
   server.state = Object.assign(new FakeConsoleState(), STATES["with data"]);
   const opened: string[] = [];
-  const found: string[] = [];
+  const texts: string[] = [];
   for (const link of LINKS) {
     await open(link);
     const buttons = page.getByRole("button", { name: /(?<!Choose files)…$/, disabled: false });
@@ -130,11 +138,11 @@ test("every dialog shows words, and no name or value of a program", async () => 
       await buttons.nth(index).click();
       await page.locator("dialog[open]").waitFor();
       opened.push(name);
-      found.push(...(await findings(`${link} ${name}`)));
+      texts.push(...(await findings(`${link} ${name}`)));
       await page.keyboard.press("Escape");
       await page.locator("dialog[open]").waitFor({ state: "detached" });
     }
   }
-  expect(found).toEqual([]);
+  expect(texts).toEqual([]);
   expect(new Set(opened).size).toBeGreaterThan(8);
 });

@@ -60,14 +60,14 @@ test("a window in which nothing was written: complete, with no objects", async (
 test("a window whose --from is not before its --to: refused, and nothing is read", async () => {
   const to = Date.now() - HOUR_MS;
   for (const from of [to, to + 1]) {
-    await expect(run({ from, to })).rejects.toThrow(/^--from .* is not before --to /);
+    await expect(run({ from, to })).rejects.toThrow(/^the start .* is not before the end /);
   }
 });
 
 test("a window in the future: refused, because an audit judges the past", async () => {
   const later = Date.now() + HOUR_MS;
-  await expect(run({ to: later })).rejects.toThrow(/^--to .* is in the future; an audit judges/);
-  await expect(run({ from: later })).rejects.toThrow(/^--from .* is in the future; no object can/);
+  await expect(run({ to: later })).rejects.toThrow(/^the end .* is in the future; an audit judges/);
+  await expect(run({ from: later })).rejects.toThrow(/^the start .* is in the future; no object can/);
 });
 
 test("a statement that was edited: neither verified nor continued", async () => {

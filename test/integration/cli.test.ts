@@ -195,7 +195,7 @@ describe("tidegate up", () => {
     expect(code).toBe(1);
     expect(err).toBe(
       `port ${ready.port} on 127.0.0.1 is in use by another program\n` +
-        "Choose another --port, or --port 0 for a free one. (TG_PORT_IN_USE)\n",
+        "Choose another port, or port 0 for a free one. (TG_PORT_IN_USE)\n",
     );
   });
 

@@ -1,4 +1,4 @@
-// Console answer shapes: other answers that the OpenAPI file allows, made from those of the fixtures.
+// Console answer shapes: other answers that the OpenAPI file allows, made from the fixtures.
 //   A1. "sparse": every value that may be null is null.
 //   A2. "partial": every list, count and body continues: nothing was read to its end.
 
