@@ -21,6 +21,9 @@ test("the page about tests lists every folder of tests", () => {
     .map(({ name }) => name);
   const cells = page.split("\n").map((line) => line.split("|")[1] ?? "");
   for (const folder of folders) {
-    expect(cells.filter((cell) => cell.includes(`\`${folder}\``)), folder).toHaveLength(1);
+    expect(
+      cells.filter((cell) => cell.includes(`\`${folder}\``)),
+      folder,
+    ).toHaveLength(1);
   }
 });
