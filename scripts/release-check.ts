@@ -3,6 +3,7 @@
 //   R2. It checks the tarball that npm would publish, not the working folder.
 //   R3. With --release, which the release workflow sets, the changelog needs a dated section of the
 //       version. Without it, an unreleased section will do.
+//   R4. npm refuses provenance (E422) unless `repository` names the repository that publishes.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -48,6 +49,28 @@ export function changelogProblems(changelog: string, version: string, release: b
   if (release) return [`CHANGELOG.md has no section [${version}]; rename [Unreleased] to it`]; // R3
   const isNoted = sections.some(([, name]) => name === "Unreleased");
   return isNoted ? [] : ["CHANGELOG.md has no section [Unreleased]"];
+}
+
+export interface PackageFields {
+  readonly version: string;
+  readonly repository?: { readonly url?: string };
+  readonly homepage?: string;
+  readonly bugs?: string;
+}
+
+/** `publisher` is owner/name of the repository that publishes, if a workflow says so (R4). */
+export function repositoryProblems(fields: PackageFields, publisher: string | null): string[] {
+  const url = fields.repository?.url ?? "";
+  const [, name = ""] = /^git\+https:\/\/github\.com\/([\w.-]+\/[\w.-]+)\.git$/.exec(url) ?? [];
+  if (name === "") return ["package.json has no repository.url like git+https://github.com/….git"];
+  const page = `https://github.com/${name}`;
+  return [
+    ...(publisher === null || publisher === name
+      ? []
+      : [`repository.url is ${name}, but ${publisher} publishes; npm would refuse it`]),
+    ...(fields.homepage?.startsWith(page) ? [] : [`homepage does not start with ${page}`]),
+    ...(fields.bugs === `${page}/issues` ? [] : [`bugs is not ${page}/issues`]),
+  ];
 }
 
 export function sizeProblems({ size, unpackedSize, entryCount }: PackedPackage): string[] {
@@ -98,7 +121,8 @@ async function main(): Promise<void> {
   try {
     const text = (path: string) => readFileSync(join(root, path), "utf8");
     const lock = JSON.parse(text("package-lock.json")) as LockFile;
-    const { version } = JSON.parse(text("package.json")) as { version: string };
+    const fields = JSON.parse(text("package.json")) as PackageFields;
+    const { version } = fields;
     const args = ["pack", "--json", "--pack-destination", folder];
     const pack = spawnSync("npm", args, { cwd: root, encoding: "utf8", maxBuffer: 100_000_000 });
     if (pack.status !== 0) throw new Error(`npm pack failed: ${pack.stderr}`);
@@ -116,6 +140,7 @@ async function main(): Promise<void> {
       [`licences: ${licences} runtime packages`, licenceProblems(lock)],
       [`SBOM: ${SBOM_FILE}`, sbomProblems(sbom, lock)],
       [`changelog: ${version}`, changelogProblems(text("CHANGELOG.md"), version, release)],
+      ["repository", repositoryProblems(fields, process.env.GITHUB_REPOSITORY ?? null)],
       ["publint", await publintProblems(tarball)],
       ["types in every module system", typeProblems(root, tarball)],
     ];

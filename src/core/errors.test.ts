@@ -7,6 +7,8 @@ test("every code says whether to retry and has a hint (E2)", () => {
     expect(code).toMatch(/^TG_[A-Z]+(?:_[A-Z]+)*$/);
     expect(["never", "later"]).toContain(entry.retry);
     expect(entry.hint).toMatch(/^[A-Z].*\.$/);
+    const flags = entry.hint.replaceAll(/`[^`]*`/g, "").match(/--[a-z]/g);
+    expect([code, flags]).toEqual([code, null]);
   }
 });
 
@@ -17,6 +19,8 @@ test("an error carries its code, verdict, hint and cause", () => {
   expect(error.retry).toBe("later");
   expect(error.hint).toBe(ERROR_CODES.TG_STORE_UNAVAILABLE.hint);
   expect("cause" in new TidegateError("TG_CLOSED", "late")).toBe(false);
+  const hint = "Choose another window.";
+  expect(new TidegateError("TG_REPLAY_REFUSED", "empty", { hint }).hint).toBe(hint);
 });
 
 test("a broken invariant has its own error class, which no handler mistakes for a failure", () => {

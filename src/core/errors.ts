@@ -1,13 +1,15 @@
 // Errors: the one table of everything that can go wrong in operation.
 //   E1. A code never changes; its text may improve.
-//   E2. Every code says whether a retry can help, and what the reader should do next.
+//   E2. Every code says whether a retry can help, and what the reader should do next. An error that
+//       needs other advice than the rest of its code brings its own hint. Hints name no flag:
+//       programs read them, too.
 //   E3. An expected outcome is a returned union, never one of these.
 
 /** Stable codes of operating failures; docs/reference/errors.md is checked against this table. */
 export const ERROR_CODES = {
   TG_CONFIG_INVALID: {
     retry: "never",
-    hint: "Run the command with --help to see its flags and arguments.",
+    hint: "Change what the message names, then start again.",
   },
   TG_PIPELINE_INVALID: {
     retry: "never",
@@ -19,11 +21,11 @@ export const ERROR_CODES = {
   },
   TG_STORE_LOCKED: {
     retry: "later",
-    hint: "Stop the other process, or start this one with another --data folder.",
+    hint: "Stop the other process, or start this one with another data folder.",
   },
   TG_STORE_CORRUPT: {
     retry: "never",
-    hint: "Nothing was changed. Restore the named file from a backup, or start with another --data folder.",
+    hint: "Nothing was changed. Restore the named file from a backup, or start with another data folder.",
   },
   TG_BACKUP_INVALID: {
     retry: "never",
@@ -43,7 +45,7 @@ export const ERROR_CODES = {
   },
   TG_STORE_UNAVAILABLE: {
     retry: "later",
-    hint: "Check free disk space and write permissions; requests are rejected until the store recovers.",
+    hint: "Check free disk space and write permissions.",
   },
   TG_LEDGER_UNAVAILABLE: {
     retry: "later",
@@ -51,7 +53,7 @@ export const ERROR_CODES = {
   },
   TG_LISTING_OFF: {
     retry: "never",
-    hint: "A DynamoDB table keeps lists only if it was created with `tidegate ledger init --listing`, or with `listing: true`; create a new table so.",
+    hint: "A DynamoDB table keeps lists only if it was created with `tidegate ledger init --listing`, or with `listing: true`; create a new table with it.",
   },
   TG_LEDGER_BUSY: {
     retry: "later",
@@ -67,11 +69,11 @@ export const ERROR_CODES = {
   },
   TG_QUEUE_UNAVAILABLE: {
     retry: "later",
-    hint: "Check that the queue answers at its endpoint. Nothing is lost: messages are redelivered, and events of a producer stay in its outbox.",
+    hint: "Check that the queue answers at its endpoint; nothing is lost.",
   },
   TG_QUEUE_REFUSED: {
     retry: "never",
-    hint: "Check that the queue or topic exists and that you may use it. Nothing is lost: events stay in the outbox, messages in the queue.",
+    hint: "Check that the queue or topic exists and that you may use it; nothing is lost.",
   },
   TG_MESSAGE_REFUSED: {
     retry: "never",
@@ -99,7 +101,7 @@ export const ERROR_CODES = {
   },
   TG_PORT_IN_USE: {
     retry: "later",
-    hint: "Choose another --port, or --port 0 for a free one.",
+    hint: "Choose another port, or port 0 for a free one.",
   },
   TG_RESPONSE_DROPPED: {
     retry: "later",
@@ -115,7 +117,7 @@ export const ERROR_CODES = {
   },
   TG_CLOCK_LEAPT: {
     retry: "later",
-    hint: "Set the system clock right. If it is right, start with --accept-clock, or wait: after 24 hours of running it counts.",
+    hint: "Set the system clock right. If it is right, confirm it (`--accept-clock`, `acceptClock: true`), or wait: after 24 hours of running it counts.",
   },
   TG_BATCH_INCOMPLETE: {
     retry: "later",
@@ -132,11 +134,18 @@ export type ErrorCode = keyof typeof ERROR_CODES;
 /** An operating failure; the code says which one. */
 export class TidegateError extends Error {
   readonly code: ErrorCode;
+  readonly #hint: string | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: { readonly cause?: unknown }) {
+  /** `hint` replaces that of the code where it does not fit this error (E2). */
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options?: { readonly cause?: unknown; readonly hint?: string },
+  ) {
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
     this.name = "TidegateError";
     this.code = code;
+    this.#hint = options?.hint;
   }
 
   /** Whether the same call may succeed later without a change. */
@@ -146,7 +155,7 @@ export class TidegateError extends Error {
 
   /** What the reader should do next. */
   get hint(): string {
-    return ERROR_CODES[this.code].hint;
+    return this.#hint ?? ERROR_CODES[this.code].hint;
   }
 }
 

@@ -24,8 +24,6 @@ export interface Rule {
   readonly title: string;
   readonly severity: Severity;
   readonly risk: Risk;
-  /** The document and the item that it comes from. */
-  readonly source: string;
   /** What happens if the finding is ignored. */
   readonly consequence: string;
   readonly fix: string;

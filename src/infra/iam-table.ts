@@ -1,7 +1,7 @@
 // IAM table: which role may do what to which resource, and why. The module `iam`, the policies in
 // JSON and docs/guides/iam.md are made from it.
-//   I1. A row exists because a recorded call needs it: test/integration/iam-calls.test.ts fails if
-//       a call is not covered, and if a row could be removed.
+//   I1. A row exists because a recorded call needs it: test/integration/infra/iam-calls.test.ts
+//       fails if a call is not covered, and if a row could be removed.
 //   I2. A row whose resources a pipeline does not have is left out of its policies.
 //   I3. No action and no resource is a wildcard, except below the prefix of objects, and for the
 //       tasks of one cluster and the revisions of one task definition.

@@ -150,10 +150,10 @@ export function checkedRequest(request: BackfillRequest, now: EpochMs): Backfill
   const until = request.until ?? now; // B5
   const text = (at: EpochMs) => formatInstant(at);
   if (since !== null && since > now) {
-    refuse(`--since ${text(since)} is in the future; no object can match`);
+    refuse(`the start ${text(since)} is in the future; no object can match`);
   }
   if (since !== null && since >= until) {
-    refuse(`--since ${text(since)} is not before --until ${text(until)}; no object can match`);
+    refuse(`the start ${text(since)} is not before the end ${text(until)}; no object can match`);
   }
   return { ...request, until };
 }

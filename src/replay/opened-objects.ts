@@ -1,6 +1,6 @@
 // Opened objects: an object source that opens an object once, if it was looked at before.
-//   A1. An opening is used once, and only for the version and the ETag that it has. Its bytes are
-//       pinned, so they are never other bytes than a new opening would read.
+//   A1. Each opening is used once, and only for the same version and ETag, so it returns the same
+//       bytes as a new one.
 //   A2. An attempt that is repeated opens again: an object that is gone by then is reported.
 //   A3. No more openings are kept than OPENED_MAX, and no more bytes than BUFFERED_BYTES_MAX;
 //       without one, the object is opened again.

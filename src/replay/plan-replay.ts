@@ -101,15 +101,16 @@ export async function planReplay(
 }
 
 function refuse(message: string): never {
-  throw new TidegateError("TG_REPLAY_REFUSED", message);
+  const hint = "Choose another window or prefix; nothing was changed.";
+  throw new TidegateError("TG_REPLAY_REFUSED", message, { hint });
 }
 
 function refuseWindow({ from, to }: ReplayRequest, now: EpochMs): void {
   const [since, until] = [formatInstant(from), formatInstant(to)];
-  if (from > to) refuse(`--from ${since} is after --to ${until}; swap them`);
-  if (from === to) refuse(`the window from ${since} to ${until} is empty; --to is exclusive`);
+  if (from > to) refuse(`the start ${since} is after the end ${until}; swap them`);
+  if (from === to) refuse(`the window from ${since} to ${until} is empty; its end is exclusive`);
   if (to > now) {
-    refuse(`--to ${until} is in the future; choose a time up to ${formatInstant(now)}`);
+    refuse(`the end ${until} is in the future; choose a time up to ${formatInstant(now)}`);
   }
 }
 

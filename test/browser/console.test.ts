@@ -15,6 +15,7 @@ import {
 import { FakeConsoleState } from "../support/console-fake-api.ts";
 import { queuedMessage, T0 } from "../support/console-fixtures.ts";
 import { type ConsolePageServer, startConsolePage } from "../support/console-page-server.ts";
+import { CONSOLE_VIEWS as VIEWS } from "../support/console-views.ts";
 import { sampleOf } from "../support/full-size.ts";
 import { requirePart } from "../support/requires.ts";
 
@@ -24,52 +25,6 @@ const BUNDLE_BYTES_MAX = 150_000;
 const ANSWER_MS_MAX = 20_000;
 const WIDE = { width: 1600, height: 1000 };
 const NARROW = { width: 400, height: 860 };
-
-/** Each view with a text that only its data has, and what it says without data. */
-const VIEWS = [
-  { link: "#/flow", data: "1,180", api: /^\/flow$/, empty: "No pipeline yet" },
-  { link: "#/records", data: "BER01.csv", api: /^\/records$/, empty: "No records yet" },
-  {
-    link: "#/records/k1%3Adead",
-    data: "1 copy sent as new records",
-    api: /^\/records\//,
-    empty: null,
-  },
-  { link: "#/dead-letters", data: "9f2c01aa", api: /^\/dead-letters$/, empty: "No dead letters" },
-  {
-    link: "#/dead-letters/schema%3A9f2c01aa77b0c3d4",
-    data: "pipeline.ts:72:11",
-    api: /\/items$/,
-    empty: "The group is empty",
-  },
-  { link: "#/queues", data: "stations-dead-letters", api: /^\/queues$/, empty: "No queues" },
-  {
-    link: "#/queues/stations-events",
-    data: "VisibilityTimeout",
-    api: /^\/queues\/[^/]+$/,
-    empty: "No messages",
-  },
-  { link: "#/topics", data: "arn:aws:sns", api: /^\/topics$/, empty: "No topics" },
-  { link: "#/buckets", data: "observations/", api: /^\/buckets$/, empty: "No buckets" },
-  { link: "#/buckets/stations", data: "0b1c", api: /\/objects$/, empty: "Nothing here" },
-  { link: "#/time", data: "holds the watermark", api: /^\/time$/, empty: "No windows yet" },
-  { link: "#/replays", data: "5e9a1c00", api: /^\/replays$/, empty: "No replays" },
-  {
-    link: "#/replays/5e9a1c00-0000-7000-8000-000000000001",
-    data: "temperature 14",
-    api: /^\/replays\/[^/]+$/,
-    empty: null,
-  },
-  { link: "#/audits", data: "incomplete", api: /^\/audits$/, empty: "No audits" },
-  {
-    link: "#/audits/0192a0d1-0000-7000-8000-000000000001",
-    data: "9b74c9897bac770f",
-    api: /^\/audits\/[^/]+$/,
-    empty: null,
-  },
-  { link: "#/runs", data: "run-0192", api: /^\/runs$/, empty: "No runs" },
-  { link: "#/setup", data: "TGD004", api: /^\/setup-check$/, empty: "No findings" },
-] as const;
 
 let server: ConsolePageServer;
 let browser: Browser;

@@ -1,8 +1,8 @@
 // Interleavings: two sides work on the same records at once. Our side uses a proxy; after one of
 // its requests is done and before it is answered, the other side does all its work. All answers,
 // and the resulting state, must be what the transitions give when one side follows the other.
-//   X1. Without exception, every answer, input, log entry, object, note and run is
-//       compared, and that every item is in its lists.
+//   X1. Every answer, input, log entry, object, note and run is compared, and every item is in its
+//       lists.
 //   X2. A call on one record sends its requests one after another, so before a request is the same
 //       as after the previous one. Before the first and after the last the two sides run in
 //       sequence, which ledger-differential.test.ts covers.

@@ -7,16 +7,16 @@ const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/bad-input.md"), "utf8");
 
 test.each([
-  ["bad-input.test.ts", "# Bad input"],
-  ["bad-messages.test.ts", "## Own messages"],
-  ["bad-rows.test.ts", "## Rows"],
-  ["bad-tables.test.ts", "## Tables"],
-  ["bad-doctor-input.test.ts", "## Doctor"],
-  ["bad-infra.test.ts", "## Infrastructure"],
-  ["bad-adapters.test.ts", "## Lambda and tasks"],
+  ["objects/bad-input.test.ts", "# Bad input"],
+  ["messages/bad-messages.test.ts", "## Own messages"],
+  ["objects/bad-rows.test.ts", "## Rows"],
+  ["tables/bad-tables.test.ts", "## Tables"],
+  ["doctor/bad-doctor-input.test.ts", "## Doctor"],
+  ["infra/bad-infra.test.ts", "## Infrastructure"],
+  ["adapters/bad-adapters.test.ts", "## Lambda and tasks"],
   ["replay/bad-replays.test.ts", "## Replay"],
-  ["bad-manifests.test.ts", "## Manifests"],
-  ["bad-audits.test.ts", "## Audits"],
+  ["lineage/bad-manifests.test.ts", "## Manifests"],
+  ["audit/bad-audits.test.ts", "## Audits"],
 ])("the page has exactly one row for every test of %s", (file, heading) => {
   const tests = readFileSync(join(root, "test/integration", file), "utf8");
   const titles = [...tests.matchAll(/^test\("(.*)", async/gm)].map(([, title]) => title);

@@ -1,5 +1,5 @@
 // The IAM guide lists exactly the IAM table, and the table covers every AWS call in the code.
-// test/integration/iam-calls.test.ts compares it with calls that are really made.
+// test/integration/infra/iam-calls.test.ts compares it with calls that are really made.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";

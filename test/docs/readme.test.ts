@@ -9,14 +9,19 @@ import { startDev } from "../../src/run/dev/start-dev.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-test.each(["first-taste.ts", "orders.ts"])(
-  "the README shows examples/%s, word for word",
-  (name) => {
-    const readme = readFileSync(join(root, "README.md"), "utf8");
-    const example = readFileSync(join(root, "examples", name), "utf8");
-    expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
-  },
-);
+test.each([
+  ["README.md", "orders.ts"],
+  ["docs/guides/instead-of-localstack.md", "first-taste.ts"],
+])("%s shows examples/%s, word for word", (path, name) => {
+  const page = readFileSync(join(root, path), "utf8");
+  const example = readFileSync(join(root, "examples", name), "utf8");
+  expect(page).toContain(`\`\`\`ts\n${example}\`\`\``);
+});
+
+test("the README has at most 140 lines", () => {
+  const lines = readFileSync(join(root, "README.md"), "utf8").trimEnd().split("\n");
+  expect(lines.length).toBeLessThanOrEqual(140);
+});
 
 test("the pipeline in the README processes a file", async () => {
   const data = mkdtempSync(join(tmpdir(), "tidegate-readme-"));

@@ -7,16 +7,20 @@ import {
   changelogProblems,
   contentProblems,
   licenceProblems,
+  type PackageFields,
+  repositoryProblems,
   SIZE_BUDGET,
   sbomProblems,
   sizeProblems,
 } from "../../scripts/release-check.ts";
+import { notesOf } from "../../scripts/release-notes.ts";
 import { type LockFile, runtimePaths, sbomOf } from "../../scripts/sbom.ts";
 
 const root = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
 const lock = JSON.parse(read("package-lock.json")) as LockFile;
-const { dependencies, version } = JSON.parse(read("package.json"));
+const fields = JSON.parse(read("package.json")) as PackageFields & { dependencies: object };
+const { dependencies, version } = fields;
 
 describe("the SBOM", () => {
   const sbom = sbomOf(lock);
@@ -70,6 +74,7 @@ describe("the checks", () => {
   test("accept this repository", () => {
     expect(licenceProblems(lock)).toEqual([]);
     expect(changelogProblems(read("CHANGELOG.md"), version, false)).toEqual([]);
+    expect(repositoryProblems(fields, null)).toEqual([]);
   });
 
   test("find a licence that is not permissive", () => {
@@ -90,6 +95,17 @@ describe("the checks", () => {
     expect(changelogProblems("# Changelog\n", "1.0.0", false)).toHaveLength(1);
   });
 
+  test("find a package without a repository, or with another than the one that publishes", () => {
+    const { repository: _repository, ...without } = fields;
+    expect(repositoryProblems(without, null)).toHaveLength(1);
+    expect(repositoryProblems(fields, "someone/fork")).toHaveLength(1);
+    expect(repositoryProblems({ ...fields, homepage: "https://example.com" }, null)).toHaveLength(
+      1,
+    );
+    const { bugs: _bugs, ...unreported } = fields;
+    expect(repositoryProblems(unreported, null)).toHaveLength(1);
+  });
+
   test("find a package that is too large, or lacks its SBOM, or has tests in it", () => {
     const { packedBytes, unpackedBytes, files } = SIZE_BUDGET;
     const packed = { size: packedBytes, unpackedSize: unpackedBytes, entryCount: files, files: [] };
@@ -102,23 +118,59 @@ describe("the checks", () => {
   });
 });
 
-describe("the release workflow", () => {
-  const workflow = read(".github/workflows/release.yml");
+describe("the notes of a release", () => {
+  const text = "# Changelog\n\nIntro.\n\n## [1.1.0] - 2026-02-01\n\n- b\n\n## [1.0.0]\n\n- a\n";
 
-  test("pins every action by commit, with its version in a comment", () => {
-    const uses = [...workflow.matchAll(/uses: (.+)$/gm)].map(([, action = ""]) => action);
-    expect(uses.length).toBeGreaterThan(0);
-    for (const action of uses)
-      expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  test("are the section of its version, and nothing else", () => {
+    expect(notesOf(text, "1.1.0")).toBe("- b\n");
+    expect(notesOf(text, "1.0.0")).toBe("- a\n");
   });
 
-  test("publishes with provenance, after the tests and the checks, and holds no token", () => {
-    const steps = ["npm test", "npm run release:check -- --release", "npm publish --provenance"];
-    const positions = steps.map((step) => workflow.indexOf(`run: ${step}`));
+  test("a version without a section, or with an empty one, is an error", () => {
+    expect(() => notesOf(text, "1.2.0")).toThrow("no notes of 1.2.0");
+    expect(() => notesOf("## [1.0.0]\n\n## [0.9.0]\n- a\n", "1.0.0")).toThrow("no notes of 1.0.0");
+  });
+});
+
+describe("the workflows", () => {
+  const ci = read(".github/workflows/ci.yml");
+  const release = read(".github/workflows/release.yml");
+
+  test.each([ci, release])(
+    "pin every action by commit, with its version in a comment",
+    (workflow) => {
+      const uses = [...workflow.matchAll(/uses: ([^.].+)$/gm)].map(([, action = ""]) => action);
+      expect(uses.length).toBeGreaterThan(0);
+      for (const action of uses)
+        expect(action).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    },
+  );
+
+  test("CI runs the gate on every push and pull request, on the lowest Node and the newest", () => {
+    expect(ci).toMatch(/^ {2}push:\n {4}branches: \[main\]\n {2}pull_request:$/m);
+    expect(ci).toContain("- run: .ci/run\n");
+    expect(ci).toContain('node: ["22.18", "24"]');
+    expect(ci).not.toMatch(/secrets\.|: write/);
+  });
+
+  test("the release publishes with provenance, after the gate and the checks, and holds no token", () => {
+    const steps = [
+      "./.github/workflows/ci.yml",
+      "npm run release:check -- --release",
+      "npm publish",
+    ];
+    const positions = steps.map((step) => release.search(new RegExp(`(run|uses): ${step}`)));
     expect(positions).toEqual(positions.toSorted((a, b) => a - b));
     expect(positions).not.toContain(-1);
-    expect(workflow).toContain("id-token: write");
-    expect(workflow).toContain("\npermissions: {}\n");
-    expect(workflow).not.toMatch(/secrets\./);
+    expect(release).toContain("publish:\n    needs: gate\n");
+    expect(release).toContain("npm publish --provenance");
+    expect(release).toContain("id-token: write");
+    expect(release).toContain("\npermissions: {}\n");
+    expect(release).not.toMatch(/secrets\./);
+  });
+
+  test("the release takes its notes from the changelog's section of its version", () => {
+    expect(release).toMatch(/release-notes\.ts "\$\{GITHUB_REF_NAME#v\}" > notes\.md /);
+    expect(release).toContain("--notes-file notes.md");
   });
 });

@@ -5,6 +5,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { type AnswerShape, shapedAnswer } from "./console-answer-shapes.ts";
 import {
   AUDIT,
   deadLetter,
@@ -48,6 +49,7 @@ export class FakeConsoleState {
   embedded = true;
   /** Nothing in any list. */
   empty = false;
+  shape: AnswerShape = "full";
   backlog = 240;
   problems: readonly object[] = [PROBLEM];
   /** Paths that are refused, with the status. */
@@ -72,6 +74,8 @@ export class FakeConsoleState {
   replay: Json | null = REPLAY;
   jobs: Json[] = [];
   calls: FakeCall[] = [];
+  /** Bodies of all answers, as JSON. */
+  answers: string[] = [];
 }
 
 const documentPath = join(import.meta.dirname, "../../docs/reference/console-api.openapi.json");
@@ -96,10 +100,12 @@ export function answerConsole(state: FakeConsoleState, call: FakeCall): FakeRepl
   const route = ROUTES.find(({ method, path }) => method === call.method && path.test(call.path));
   if (route === undefined) return failure(404, `no path ${call.path}`);
   const match = route.path.exec(call.path) ?? [];
-  const body = route.answer(state, call, decodeURIComponent(match[1] ?? ""));
-  if (body === null) return failure(404, "not found");
+  const full = route.answer(state, call, decodeURIComponent(match[1] ?? ""));
+  if (full === null) return failure(404, "not found");
+  const body = shapedAnswer(openapi, route.schema, full, state.shape);
   const check = ajv.compile({ $ref: `api#/components/schemas/${route.schema}` });
   if (!check(body)) throw new Error(`${call.path}: ${ajv.errorsText(check.errors)}`);
+  state.answers.push(JSON.stringify(body));
   return { status: call.method === "GET" ? 200 : 201, body };
 }
 

@@ -62,7 +62,7 @@ export function postgresOrders(url: string): ReplayStores["rows"] {
 /** Creates a table that can list records, and returns the URL of its ledger. */
 export async function createDynamoLedger(name: string, endpoint: string): Promise<string> {
   const ledger = `dynamodb://${name}?region=us-east-1&endpoint=${endpoint}`;
-  const words = ["ledger", "init", "--listing", "--url", ledger];
+  const words = ["ledger", "init", "--listing", "--ledger", ledger];
   const { code, err } = await endOf(startCommand(words, { env: ANY_ENVIRONMENT }));
   expect([code, err]).toEqual([0, ""]);
   return ledger;

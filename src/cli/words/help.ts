@@ -1,25 +1,20 @@
 // Help: the command table as text, for a terminal.
 
 import type { Command } from "../command.ts";
+import { EXAMPLES } from "./examples.ts";
 
 const GAP = "  ";
 
-interface Section {
-  readonly title: string;
-  /** First words of the commands in it. */
-  readonly words: readonly string[];
-}
-
-/** What a reader wants to do, in the order in which they meet it. */
-const SECTIONS: readonly Section[] = [
-  { title: "Start", words: ["init", "dev", "up", "run", "task", "dispatch", "console"] },
-  { title: "Look", words: ["why", "records", "top", "pipeline", "watermark"] },
-  { title: "Fix", words: ["dlq", "quarantine", "late", "retry"] },
-  { title: "The past", words: ["backfill", "replay", "audit", "runs", "lineage", "reproduce"] },
-  { title: "Produce", words: ["jobs", "relay", "sweep", "outbox"] },
-  { title: "Check", words: ["doctor", "prove", "comply", "contract", "sim"] },
-  { title: "Operate", words: ["ledger", "compact", "backup", "restore", "infra"] },
-];
+/** What a reader wants to do, in the order in which they meet it; first words, or whole names. */
+const SECTIONS: Readonly<Record<string, readonly string[]>> = {
+  Start: ["init", "dev", "up", "run", "task", "dispatch", "console"],
+  Look: ["why", "records", "top", "pipeline status", "watermark"],
+  Fix: ["dlq", "quarantine", "late", "retry"],
+  "Reprocess and verify": ["backfill", "replay", "reproduce", "audit", "runs", "lineage"],
+  Produce: ["jobs", "relay", "sweep", "outbox"],
+  Check: ["doctor", "prove", "comply", "contract", "sim"],
+  Operate: ["pipeline", "ledger", "backup", "restore", "compact", "infra"],
+};
 
 export function helpOfAll(commands: readonly Command[]): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
@@ -33,25 +28,29 @@ export function helpOfAll(commands: readonly Command[]): string {
     "",
     "Flags:",
     ...columns([
-      ["--help", "Show this help, or the flags of a command."],
+      ["--help", "Show this help, or the flags and examples of a command."],
       ["--version", "Show the version."],
     ]),
+    ...examplesOf(["init", "dev", "why", "dlq redrive"]),
   ].join("\n");
 }
 
 /** All commands by section; one without a section is shown at the end. */
 export function sectionsOf(commands: readonly Command[]): [string, readonly Command[]][] {
-  const titleOf = ({ name }: Command) => {
-    const [first = ""] = name.split(" ");
-    return SECTIONS.find(({ words }) => words.includes(first))?.title ?? OTHER;
+  const titles = Object.entries(SECTIONS);
+  const entryOf = ({ name }: Command): string => {
+    const entries = titles.flatMap(([, entries]) => entries);
+    return entries.includes(name) ? name : (name.split(" ")[0] ?? "");
   };
-  const titles = [...SECTIONS.map(({ title }) => title), OTHER];
-  return titles
-    .map((title): [string, readonly Command[]] => [
-      title,
-      commands.filter((command) => titleOf(command) === title),
-    ])
-    .filter(([, members]) => members.length > 0);
+  const sections = titles.map(([title, entries]): [string, readonly Command[]] => [
+    title,
+    entries.flatMap((entry) => commands.filter((command) => entryOf(command) === entry)),
+  ]);
+  const shown = new Set(sections.flatMap(([, members]) => members));
+  const others = commands.filter((command) => !shown.has(command));
+  return [...sections, [OTHER, others] as [string, readonly Command[]]].filter(
+    ([, members]) => members.length > 0,
+  );
 }
 
 export const OTHER = "Other";
@@ -95,7 +94,13 @@ export function helpOf(command: Command, subcommands: readonly Command[] = []): 
     "Flags:",
     ...columns(rows),
     ...(subcommands.length === 0 ? [] : ["", "Subcommands:", ...columns(summaries(subcommands))]),
+    ...examplesOf([name]),
   ].join("\n");
+}
+
+function examplesOf(names: readonly string[]): string[] {
+  const lines = names.flatMap((name) => (EXAMPLES[name] ?? []).map((line) => `tidegate ${line}`));
+  return lines.length === 0 ? [] : ["", "Examples:", ...lines.map((line) => GAP + line)];
 }
 
 function argumentOf({ argument }: Command): string {

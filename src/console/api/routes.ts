@@ -66,11 +66,9 @@ async function timeOf(call: ConsoleCall): Promise<object> {
   return call.source.reads.time(await knownScope(call));
 }
 
-/** A part of the cloud that this source may not have. */
-function part<T>(value: T | null, what: string): T {
-  if (value !== null) return value;
-  const message = `${what} only of the embedded cloud; use the AWS console for this account`;
-  return refuseRequest(501, "NotEmbedded", message);
+/** A part of the cloud that this source may not have; `refusal` says so in a whole clause. */
+function part<T>(value: T | null, refusal: string): T {
+  return value ?? refuseRequest(501, "NotEmbedded", `${refusal}; use the AWS console`);
 }
 
 export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
@@ -84,17 +82,23 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   }),
   get("queues/{queue}/messages", async (call) => {
     const [name = ""] = call.names;
-    const peek = part(call.source.cloud.messages, "messages can be shown without receiving them");
+    const peek = part(
+      call.source.cloud.messages,
+      "only the embedded cloud can show messages without receiving them",
+    );
     return foundIn(await peek(name, pageIn(call)), `the queue "${name}"`);
   }),
   get("topics", (call) => {
-    const topics = part(call.source.cloud.topics, "topics are shown");
+    const topics = part(call.source.cloud.topics, "only the embedded cloud can show topics");
     return topics(textIn(call, "prefix") ?? "", pageIn(call));
   }),
-  get("buckets", (call) => part(call.source.cloud.buckets, "buckets are shown")(pageIn(call))),
+  get("buckets", (call) => {
+    const buckets = part(call.source.cloud.buckets, "only the embedded cloud can show buckets");
+    return buckets(pageIn(call));
+  }),
   get("buckets/{bucket}/objects", async (call) => {
     const [bucket = ""] = call.names;
-    const objects = part(call.source.cloud.objects, "objects are shown");
+    const objects = part(call.source.cloud.objects, "only the embedded cloud can show objects");
     const page = await objects(bucket, textIn(call, "prefix") ?? "", pageIn(call));
     return foundIn(page, `the bucket "${bucket}"`);
   }),

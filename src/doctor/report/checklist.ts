@@ -1,4 +1,4 @@
-// Checklist: the checklists of the safety pattern, each item ticked or not, with evidence.
+// Checklist: what a safe pipeline has, each item ticked or not, with evidence.
 //   K1. An item is ticked only if the setup shows it. What Tidegate does for every pipeline is
 //       shown by a pipeline; what depends on settings is shown by settings without findings.
 //   K2. An item that nothing shows says what to name on the command line.
@@ -45,9 +45,9 @@ export const CHECKLIST: readonly ChecklistItem[] = [
   },
   {
     list: "Idempotency",
-    item: "WAL persisted before side effects",
+    item: "Messages deleted only after their effects are committed",
     rules: ["no-idempotency", "delete-before-processing"],
-    tick: byPipeline(({ name }) => `pipeline ${name} claims each record in the ledger first`),
+    tick: byPipeline(({ name }) => `pipeline ${name} deletes a message after its commit`),
   },
   {
     list: "Idempotency",

@@ -53,7 +53,7 @@ export function diagnosisSarif(
   };
 }
 
-function sarifRule({ id, name, title, severity, risk, source, consequence, fix }: Rule) {
+function sarifRule({ id, name, title, severity, risk, consequence, fix }: Rule) {
   return {
     id,
     name,
@@ -61,7 +61,7 @@ function sarifRule({ id, name, title, severity, risk, source, consequence, fix }
     fullDescription: { text: consequence },
     help: { text: `${consequence} ${fix}` },
     defaultConfiguration: { level: severity },
-    properties: { risk, source, tags: [risk] },
+    properties: { risk, tags: [risk] },
   };
 }
 

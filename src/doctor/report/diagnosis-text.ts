@@ -42,13 +42,12 @@ export function ruleList(rules: readonly Rule[]): readonly string[] {
 
 /** What a rule is about, without a trace. */
 export function ruleText(rule: Rule): readonly string[] {
-  const { id, name, title, severity, risk, source, consequence, fix } = rule;
+  const { id, name, title, severity, risk, consequence, fix } = rule;
   return [
     `${id} ${name} (${severity}, ${risk})`,
     title,
     "",
     `If ignored: ${consequence}`,
     `Fix: ${fix}`,
-    `From the documents: ${source}`,
   ];
 }

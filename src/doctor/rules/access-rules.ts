@@ -25,7 +25,6 @@ export const ACCESS_RULES: readonly Rule[] = [
     title: "Queue encrypted with alias/aws/sqs that a service sends to",
     severity: "error",
     risk: "loss",
-    source: "download pipeline: kms_master_key_id = alias/aws/sqs",
     consequence:
       "The policy of an AWS managed key cannot be changed, so S3, SNS and EventBridge may not use it. Their messages are dropped.",
     fix: "Use SSE-SQS, or a customer managed key that allows the sending service.",
@@ -44,7 +43,6 @@ export const ACCESS_RULES: readonly Rule[] = [
     title: "KMS key that does not allow the sending service",
     severity: "error",
     risk: "loss",
-    source: "download pipeline: kms_master_key_id",
     consequence: "The service cannot encrypt, so its messages are dropped.",
     fix: "Allow the service principal kms:GenerateDataKey and kms:Decrypt in the key's policy.",
     check: (setup) =>
@@ -63,7 +61,6 @@ export const ACCESS_RULES: readonly Rule[] = [
     title: "Queue that does not allow its topic or bucket",
     severity: "error",
     risk: "loss",
-    source: "SNS page: conditions for exactly-once delivery, item 1",
     consequence: "Every message of that sender is refused and dropped.",
     fix: "Add a queue policy that allows sqs:SendMessage to the service, for that source.",
     check: (setup) =>
@@ -81,7 +78,6 @@ export const ACCESS_RULES: readonly Rule[] = [
     title: "Queue or bucket policy that allows anybody",
     severity: "error",
     risk: "exposure",
-    source: "broker patterns: security 4",
     consequence: "Any account, or any topic and bucket of AWS, may send to the queue or read it.",
     fix: "Name the principal, and limit services by aws:SourceArn and aws:SourceAccount.",
     check: ({ queues, buckets }) => [
@@ -95,7 +91,6 @@ export const ACCESS_RULES: readonly Rule[] = [
     title: "Permissions that are too broad",
     severity: "error",
     risk: "exposure",
-    source: "broker patterns: security 4; safety pattern: least privilege",
     consequence: "A stolen credential, or a bug, reads and deletes every queue and bucket.",
     fix: "List the actions and the ARNs that the role needs; docs/guides/iam.md has them.",
     check: ({ grants }) =>
@@ -109,7 +104,6 @@ export const ACCESS_RULES: readonly Rule[] = [
     title: "GetObject beyond the prefix of the pipeline",
     severity: "warning",
     risk: "exposure",
-    source: "safety pattern: GetObject only on needed prefixes",
     consequence: "The consumer can read objects that it never needs.",
     fix: "Grant s3:GetObject on the prefix of the pipeline only.",
     check: ({ grants, pipeline }) => {
@@ -132,7 +126,6 @@ export const ACCESS_RULES: readonly Rule[] = [
     title: "GetObject without ListBucket",
     severity: "note",
     risk: "blindness",
-    source: "safety pattern §2 (missing object) and governance (least privilege)",
     consequence: "S3 answers 403 for a missing object, so it looks like a missing permission.",
     fix: "Grant s3:ListBucket on the bucket.",
     check: ({ grants }) =>
@@ -152,7 +145,6 @@ export const ACCESS_RULES: readonly Rule[] = [
     title: "Bucket that allows requests without TLS",
     severity: "warning",
     risk: "exposure",
-    source: "broker patterns: security 3",
     consequence: "Objects may be read and written in plain text on the network.",
     fix: "Deny all actions if aws:SecureTransport is false.",
     check: ({ buckets }) =>

@@ -15,7 +15,6 @@ export const ALARM_RULES: readonly Rule[] = [
     title: "No alarm on dead letters",
     severity: "error",
     risk: "blindness",
-    source: "broker patterns: resilience 1; download pipeline: monitoring",
     consequence: "Dead letters are deleted after 14 days, and no one has seen them.",
     fix: "Add an alarm on ApproximateNumberOfMessagesVisible > 0 of the dead-letter queue.",
     check: (setup) =>
@@ -27,7 +26,6 @@ export const ALARM_RULES: readonly Rule[] = [
     title: "No alarm on the backlog",
     severity: "warning",
     risk: "blindness",
-    source: "broker patterns: scalability 4",
     consequence: "A consumer that is too slow, or down, is noticed when messages expire.",
     fix: "Add an alarm on ApproximateNumberOfMessagesVisible of the queue.",
     check: (setup) =>
@@ -39,7 +37,6 @@ export const ALARM_RULES: readonly Rule[] = [
     title: "No alarm on the oldest message",
     severity: "warning",
     risk: "blindness",
-    source: "broker patterns: resilience 4; download pipeline: monitoring",
     consequence: "Messages that wait too long are noticed when they expire.",
     fix: "Add an alarm on ApproximateAgeOfOldestMessage of the queue.",
     check: (setup) =>
@@ -51,7 +48,6 @@ export const ALARM_RULES: readonly Rule[] = [
     title: "Alarm that is always on",
     severity: "error",
     risk: "blindness",
-    source: "broker patterns: alarm configuration (>= 0 on the dead-letter queue)",
     consequence: "An alarm that never ends is ignored, also when it is right.",
     fix: "Use GreaterThanThreshold with 0.",
     check: ({ alarms = [] }) =>
@@ -68,7 +64,6 @@ export const ALARM_RULES: readonly Rule[] = [
     title: "Alarm on SQS without a queue",
     severity: "error",
     risk: "blindness",
-    source: "broker patterns: alarm configuration (no dimension)",
     consequence: "SQS has no metric without QueueName, so the alarm never fires.",
     fix: "Add the dimension QueueName.",
     check: ({ alarms = [] }) =>
@@ -84,7 +79,6 @@ export const ALARM_RULES: readonly Rule[] = [
     title: "Dead letters counted by NumberOfMessagesSent",
     severity: "error",
     risk: "blindness",
-    source: "broker patterns: recommended metrics",
     consequence: "Messages that SQS moves are not counted as sent, so the alarm never fires.",
     fix: "Use ApproximateNumberOfMessagesVisible.",
     check: (setup) => {
@@ -102,7 +96,6 @@ export const ALARM_RULES: readonly Rule[] = [
     title: "Alarm that notifies no one",
     severity: "warning",
     risk: "blindness",
-    source: "safety pattern: DLQ alerts wired to on-call",
     consequence: "The alarm changes its colour on a page that no one watches.",
     fix: "Name a topic in alarm_actions.",
     check: ({ alarms = [] }) =>
@@ -118,7 +111,6 @@ export const ALARM_RULES: readonly Rule[] = [
     title: "No dashboard",
     severity: "note",
     risk: "blindness",
-    source: "broker patterns: resilience 5",
     consequence: "During an incident, the state of the queues has to be collected by hand.",
     fix: "Add a dashboard of the queues, in CloudWatch or from the metrics of tidegate run.",
     check: ({ dashboards, queues, pipeline }) => {

@@ -18,7 +18,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Message deleted before it is processed",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: message processing 3",
     consequence: "A crash between the two loses the message.",
     fix: "Delete the message after its effects are durable.",
     check: fromCode(
@@ -32,7 +31,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Message deleted although processing failed",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: message processing 4",
     consequence: "A transient failure loses the message: nothing retries it.",
     fix: "Delete only after success, and let failed messages become visible again.",
     check: fromCode(
@@ -46,7 +44,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Consumer without idempotency",
     severity: "error",
     risk: "double effect",
-    source: "broker patterns: message processing 1 and 2; safety pattern §1",
     consequence:
       "SQS delivers at least once, on FIFO queues too. A second delivery applies the effects again.",
     fix: "Claim each message by its key in one conditional write, or run it as a Tidegate pipeline.",
@@ -61,7 +58,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Batch call whose failed entries are ignored",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: resilience 3",
     consequence:
       "The call succeeds as a whole, and its failed entries are lost or delivered again.",
     fix: "Read Failed of the response, and retry those entries.",
@@ -76,7 +72,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Batch that drops everything after the tenth entry",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: batch operations (.limit(10))",
     consequence: "Entries after the tenth are never sent, or never deleted.",
     fix: "Split the list into batches of ten.",
     check: fromCode(
@@ -90,7 +85,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Messages of a FIFO queue processed in parallel",
     severity: "error",
     risk: "order",
-    source: "broker patterns: batch operations (parallelStream)",
     consequence: "One receive returns several messages of a group, which then overtake each other.",
     fix: "Process the messages of a group one after another, and stop at its first failure.",
     check: fromCode(
@@ -104,7 +98,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Idempotency key read from a message attribute",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: standard queue idempotency; dedup guidance §3",
     consequence:
       "SNS puts attributes into its envelope, so the key is undefined there: all later messages look like duplicates.",
     fix: "Read the key from the body, and treat a missing key as an error.",
@@ -119,7 +112,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Receive without long polling",
     severity: "warning",
     risk: "cost",
-    source: "broker patterns: scalability 1",
     consequence: "Empty receives cost money, and short polls miss messages that are there.",
     fix: "Set WaitTimeSeconds to 20.",
     check: fromCode(
@@ -133,7 +125,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Receive of one message at a time",
     severity: "warning",
     risk: "cost",
-    source: "broker patterns: scalability 3",
     consequence: "Ten times as many requests.",
     fix: "Set MaxNumberOfMessages to 10.",
     check: fromCode(
@@ -147,7 +138,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "Messages processed one by one",
     severity: "note",
     risk: "delay",
-    source: "broker patterns: message processing 5",
     consequence: "A slow message delays the nine behind it, which stay hidden meanwhile.",
     fix: "Process messages of different groups concurrently.",
     check: fromCode(
@@ -161,7 +151,6 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     title: "AWS client without retries",
     severity: "warning",
     risk: "delay",
-    source: "broker patterns: message processing 4",
     consequence: "A throttled or lost request fails at once.",
     fix: "Leave maxAttempts at the default of the SDK.",
     check: fromCode(

@@ -46,7 +46,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Queue without a dead-letter queue",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: queue configuration 3; safety pattern §3",
     consequence:
       "A message that crashes every consumer is redelivered until its retention ends. Then SQS deletes it.",
     fix: "Create a queue of the same type and name it in a RedrivePolicy with maxReceiveCount 25.",
@@ -65,7 +64,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Dead-letter queue that cannot be read",
     severity: "warning",
     risk: "blindness",
-    source: "broker patterns: dead letter queues",
     consequence: "Its type, retention and policies are not checked, and it may not exist.",
     fix: "Check that the queue exists, and allow sqs:GetQueueAttributes on it or add its Terraform.",
     check: forQueues(({ queue, deadLetters }) => {
@@ -85,7 +83,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Queue that is its own dead-letter queue",
     severity: "error",
     risk: "delay",
-    source: "broker patterns: dead letter queues",
     consequence: "Poison messages circulate in the queue, and no alarm sees them.",
     fix: "Name another queue in the RedrivePolicy.",
     check: forQueues(({ queue }) =>
@@ -101,7 +98,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Dead-letter queue of another type",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: dead letter queues (names a FIFO queue for a standard one)",
     consequence: "SQS does not support it: the policy is refused, or messages are never moved.",
     fix: "Use a FIFO dead-letter queue for a FIFO queue, and a standard one for a standard queue.",
     check: forQueues(({ queue }) => {
@@ -120,7 +116,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Dead-letter queue that moves messages back",
     severity: "error",
     risk: "delay",
-    source: "broker patterns: dead letter queues",
     consequence: "Dead letters that somebody looks at return to the queue and fail again.",
     fix: "Remove the RedrivePolicy of the dead-letter queue.",
     check: forQueues(({ queue, deadLetters }) =>
@@ -137,7 +132,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Dead-letter queue with a dead-letter queue",
     severity: "warning",
     risk: "blindness",
-    source: "broker patterns: dead letter queues",
     consequence: "Dead letters that somebody looks at move to a third queue without an alarm.",
     fix: "Remove the RedrivePolicy of the dead-letter queue.",
     check: forQueues(({ queue, deadLetters }) => {
@@ -158,7 +152,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Dead-letter queue that keeps messages no longer than its source",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: resilience 2; download pipeline (14 days for both)",
     consequence:
       "A standard queue counts retention from the first send: a dead letter may be deleted on arrival.",
     fix: "Keep messages for 4 days in the queue and for 14 days in the dead-letter queue.",
@@ -185,7 +178,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Dead letters with little time left",
     severity: "warning",
     risk: "loss",
-    source: "broker patterns: resilience 2",
     consequence: "A message that waited long is deleted before somebody looks at it.",
     fix: "Keep messages for 4 days in the queue and for 14 days in the dead-letter queue.",
     check: forQueues(({ queue, deadLetters }) => {
@@ -207,7 +199,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Receive limit that lets messages overtake",
     severity: "error",
     risk: "order",
-    source: "broker patterns: dead letter queues; download pipeline (maxReceiveCount 3 on FIFO)",
     consequence: "SQS moves the failed message of a halted group, and later ones overtake it.",
     fix: 'Set maxReceiveCount to 1000, or onPoison to "skip" if order does not matter.',
     check: forQueues((consumed) => {
@@ -228,7 +219,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Receive limit below the attempts of the pipeline",
     severity: "error",
     risk: "blindness",
-    source: "safety pattern §2 (7 attempts) and §3 (maxReceiveCount 5 to 10)",
     consequence: "SQS moves a message before the pipeline gives up, without a failure report.",
     fix: "Set maxReceiveCount to at least 3.5 times the attempts: 25 for 7.",
     check: forQueues((consumed) => {
@@ -249,7 +239,6 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     title: "Receive limit close to the attempts of the pipeline",
     severity: "warning",
     risk: "blindness",
-    source: "safety pattern §3",
     consequence: "Duplicates and expired leases use up the receives of a message that is fine.",
     fix: "Set maxReceiveCount to at least 3.5 times the attempts: 25 for 7.",
     check: forQueues((consumed) => {

@@ -16,7 +16,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "Filter policy on a FIFO topic",
     severity: "error",
     risk: "loss",
-    source: "SNS page: conditions for exactly-once delivery, item 3",
     consequence:
       "Delivery becomes at most once: a message that the filter rejects is gone, and later sends of its id are dropped as duplicates.",
     fix: "Remove the filter policy and filter in the consumer, or use one topic per kind of message.",
@@ -35,7 +34,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "Standard queue where order is needed",
     severity: "error",
     risk: "order",
-    source: "broker patterns: queue configuration 1; decision tree (order by MessageGroupId)",
     consequence:
       "A standard queue delivers in any order. MessageGroupId only makes it fair between tenants.",
     fix: "Use a FIFO queue, or a consumer that does not depend on order.",
@@ -47,7 +45,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "FIFO queue on a standard topic",
     severity: "error",
     risk: "loss",
-    source: "safety pattern: transport (STD or FIFO)",
     consequence: "SNS refuses the subscription, so nothing arrives.",
     fix: "Use a FIFO topic, or a standard queue.",
     check: ({ subscriptions }) =>
@@ -66,7 +63,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "Bucket that notifies a FIFO queue or topic",
     severity: "error",
     risk: "loss",
-    source: "safety pattern: transport (STD or FIFO)",
     consequence: "S3 refuses the configuration, so no event is sent.",
     fix: "Notify a standard queue or topic; send to a FIFO queue from EventBridge or a producer.",
     check: (setup) => [
@@ -92,7 +88,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "Subscription without a dead-letter queue",
     severity: "note",
     risk: "loss",
-    source: "safety pattern §3; SNS page: conditions, item 1",
     consequence: "SNS drops a message that it may not deliver, for example after a policy change.",
     fix: "Set a RedrivePolicy on the subscription.",
     check: ({ subscriptions }) =>
@@ -110,7 +105,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "Bucket without versioning",
     severity: "warning",
     risk: "loss",
-    source: "safety pattern §4 (versioned inputs)",
     consequence:
       "Two writes at once may cause one notification, and an overwritten object cannot be replayed.",
     fix: "Enable versioning on the bucket.",
@@ -130,7 +124,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "Two notification configurations for one bucket",
     severity: "error",
     risk: "loss",
-    source: "safety pattern: context (S3 notifications)",
     consequence: "A bucket has one configuration: the last one applied replaces the other.",
     fix: "Put all notifications of a bucket into one aws_s3_bucket_notification.",
     check: ({ notifications }) => {
@@ -152,7 +145,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "One object event on two ways to the consumer",
     severity: "warning",
     risk: "double effect",
-    source: "safety pattern §1 (duplicates by fan-out)",
     consequence: "S3 refuses overlapping filters, or the same event arrives twice.",
     fix: "Give each notification its own prefix or suffix.",
     check: ({ notifications }) =>
@@ -172,7 +164,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "EventBridge pipe that starts ECS tasks",
     severity: "error",
     risk: "loss",
-    source: "download pipeline: EventBridge Pipe with a Fargate task per message",
     consequence:
       "The pipe deletes the message as soon as the task is started. A task that crashes loses its message.",
     fix: "Let the task receive its message, extend its timeout while it runs, and delete it at the end.",
@@ -192,7 +183,6 @@ export const DELIVERY_RULES: readonly Rule[] = [
     title: "Lambda function that cannot report partial failures",
     severity: "error",
     risk: "double effect",
-    source: "broker patterns: resilience 3",
     consequence: "One failed message makes Lambda process the whole batch again.",
     fix: "Set function_response_types to ReportBatchItemFailures and return batchItemFailures.",
     check: ({ mappings }) =>

@@ -13,7 +13,6 @@ export const PIPELINE_RULES: readonly Rule[] = [
     title: "Ledger that forgets before the queues do",
     severity: "error",
     risk: "double effect",
-    source: "safety pattern §1 (TTL >= backfill window)",
     consequence:
       "A message that is redriven after its record has expired is processed a second time.",
     fix: "Set ledgerRetentionDays above the retention of the queue and its dead-letter queue together.",
@@ -36,7 +35,6 @@ export const PIPELINE_RULES: readonly Rule[] = [
     title: "Pipeline without retries",
     severity: "warning",
     risk: "delay",
-    source: "broker patterns: message processing 4",
     consequence: "Every short outage makes dead letters that somebody has to redrive.",
     fix: "Leave retry.attempts at its default of 7.",
     check: ({ pipeline }) =>
@@ -57,7 +55,6 @@ export const PIPELINE_RULES: readonly Rule[] = [
     title: "One record at a time on a standard queue",
     severity: "note",
     risk: "delay",
-    source: "broker patterns: message processing 5",
     consequence: "The backlog grows although records could be processed in parallel.",
     fix: "Raise concurrency, or limit it per key.",
     check: (setup) =>
@@ -75,7 +72,6 @@ export const PIPELINE_RULES: readonly Rule[] = [
     title: "Sensitive column that is not masked",
     severity: "warning",
     risk: "exposure",
-    source: "safety pattern: CARE masking; broker patterns: security 1",
     consequence: "Failure reports and logs show the value.",
     fix: "Add the field to `mask`.",
     check: ({ pipeline }) =>

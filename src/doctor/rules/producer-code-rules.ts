@@ -10,7 +10,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Row written first, message sent afterwards",
     severity: "error",
     risk: "loss",
-    source: "download pipeline: producer (conditional put, then send)",
     consequence:
       "After a crash in between, every retry finds the row and skips the send: the message is never sent.",
     fix: "Use an outbox with a relay, and mark the row as sent after the send.",
@@ -25,7 +24,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Deduplication id that changes with every send",
     severity: "error",
     risk: "double effect",
-    source: "broker patterns: message processing 1; dedup guidance §4",
     consequence: "A retried send has another id, so SQS delivers both.",
     fix: "Derive the id from the event: a hash of its source and key.",
     check: fromCode(
@@ -39,7 +37,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Content-based deduplication of a body that changes with every send",
     severity: "error",
     risk: "double effect",
-    source: "dedup guidance §4 (random event_id in the body)",
     consequence: "SQS hashes the whole body, so a retried send is a new message.",
     fix: "Set MessageDeduplicationId, derived from the event.",
     check: fromCode(
@@ -53,7 +50,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "One message group for all messages",
     severity: "warning",
     risk: "delay",
-    source: "download pipeline: MessageGroupId",
     consequence: "Everything is processed one by one, and one poison message blocks all others.",
     fix: "Use the id of the entity whose order matters as the group.",
     check: fromCode(
@@ -67,7 +63,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Messages sent one by one in a loop",
     severity: "note",
     risk: "cost",
-    source: "broker patterns: scalability 2",
     consequence: "Ten times as many requests.",
     fix: "Send batches of ten, and retry the failed entries.",
     check: fromCode("single-sends", "which takes ten times as many requests; send batches of ten"),
@@ -78,7 +73,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Sensitive field in a message",
     severity: "warning",
     risk: "exposure",
-    source: "broker patterns: security 1",
     consequence: "Everybody who may receive from the queue, or its dead-letter queue, reads it.",
     fix: "Encrypt the field, or send a reference to it.",
     check: fromCode(
@@ -92,7 +86,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Queue URL in the code",
     severity: "warning",
     risk: "loss",
-    source: "broker patterns: security 2",
     consequence: "A test or another environment sends to, or deletes from, the production queue.",
     fix: "Read the URL from the configuration.",
     check: fromCode(
@@ -106,7 +99,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Endpoint without TLS",
     severity: "error",
     risk: "exposure",
-    source: "broker patterns: security 3",
     consequence: "Messages and signatures travel in plain text.",
     fix: "Use https, or an endpoint on this machine.",
     check: fromCode(
@@ -120,7 +112,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Message attribute that no document explains",
     severity: "note",
     risk: "blindness",
-    source: "broker patterns: security 5",
     consequence: "Consumers guess its meaning, and a change breaks them.",
     fix: "Describe the attribute in a Markdown file of the project.",
     check: fromCode(
@@ -134,7 +125,6 @@ export const PRODUCER_CODE_RULES: readonly Rule[] = [
     title: "Producer without a compliance test",
     severity: "error",
     risk: "double effect",
-    source: "dedup guidance §8 (CI blocks when tests are missing)",
     consequence:
       "No one notices when a change makes its messages duplicates of each other, or new.",
     fix: "Call complianceTests of tidegate/testkit, or run tidegate comply on it in CI.",

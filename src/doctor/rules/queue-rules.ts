@@ -27,7 +27,6 @@ export const VISIBILITY_RULES: readonly Rule[] = [
     title: "Visibility timeout below that of the pipeline",
     severity: "warning",
     risk: "double effect",
-    source: "broker patterns: scalability 5",
     consequence: "A message becomes visible while it is processed, and is delivered again.",
     fix: "Set VisibilityTimeout to the pipeline's visibilityMs.",
     check: forQueues(({ queue, pipeline }) => {
@@ -46,7 +45,6 @@ export const VISIBILITY_RULES: readonly Rule[] = [
     title: "Short polling by default",
     severity: "warning",
     risk: "cost",
-    source: "broker patterns: scalability 1",
     consequence: "Receivers pay for empty responses and may miss messages that are there.",
     fix: "Set ReceiveMessageWaitTimeSeconds to 20.",
     check: forQueues(({ queue }) =>
@@ -63,7 +61,6 @@ export const VISIBILITY_RULES: readonly Rule[] = [
     title: "Retention below one day",
     severity: "warning",
     risk: "loss",
-    source: "broker patterns: queue configuration 4",
     consequence: "An outage overnight deletes messages that no one has received.",
     fix: "Set MessageRetentionPeriod to 4 days.",
     check: forQueues(({ queue }) =>
@@ -83,7 +80,6 @@ export const QUEUE_SETTING_RULES: readonly Rule[] = [
     title: "Redrive policy without maxReceiveCount",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: queue configuration 5",
     consequence: "SQS refuses the policy, so the queue stays without a dead-letter queue.",
     fix: "Add maxReceiveCount to the RedrivePolicy.",
     check: forQueues(({ queue, pipeline }) => {
@@ -105,7 +101,6 @@ export const QUEUE_SETTING_RULES: readonly Rule[] = [
     title: "Long visibility timeout without heartbeat",
     severity: "warning",
     risk: "delay",
-    source: "broker patterns: queue configuration 2; download pipeline (60 minutes)",
     consequence: "After a crash, no one gets the message before the whole timeout has passed.",
     fix: "Set a timeout of a minute and extend it with ChangeMessageVisibility while work continues.",
     check: (setup) => {
@@ -129,7 +124,6 @@ export const QUEUE_SETTING_RULES: readonly Rule[] = [
     title: "Visibility timeout too short for a Lambda function",
     severity: "error",
     risk: "double effect",
-    source: "broker patterns: scalability 5",
     consequence: "Lambda's own retries overlap with a redelivery, and both run.",
     fix: "Set VisibilityTimeout to six times the timeout of the function.",
     check: ({ mappings, queues }) =>
@@ -151,7 +145,6 @@ export const QUEUE_SETTING_RULES: readonly Rule[] = [
     title: "Queue name that AWS refuses",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: dead letter queues (notification-service-queue.fifo.dlt)",
     consequence: "The queue is never created, and neither is what depends on it.",
     fix: "Use letters, digits, hyphens and underscores; end FIFO queues, and only those, in .fifo.",
     check: ({ queues }) =>
@@ -166,7 +159,6 @@ export const QUEUE_SETTING_RULES: readonly Rule[] = [
     title: "Dead-letter queue that does not allow its source",
     severity: "error",
     risk: "loss",
-    source: "broker patterns: dead letter queues",
     consequence:
       "SQS refuses the RedrivePolicy, so failed messages stay in the queue until they expire.",
     fix: "Name the source queue in the RedriveAllowPolicy, or remove that policy.",
@@ -186,7 +178,6 @@ export const QUEUE_SETTING_RULES: readonly Rule[] = [
     title: "Deduplication per message group",
     severity: "note",
     risk: "double effect",
-    source: "SNS page: scope of deduplication; dedup guidance §7",
     consequence: "The same deduplication id in two message groups is delivered twice.",
     fix: "Derive the group from the key, so that one key is always in one group.",
     check: forQueues(({ queue }) =>
@@ -202,7 +193,6 @@ export const QUEUE_SETTING_RULES: readonly Rule[] = [
     title: "Queue without encryption at rest",
     severity: "error",
     risk: "exposure",
-    source: "broker patterns: security 3",
     consequence: "Message bodies are stored in plain text.",
     fix: "Enable SSE-SQS, or name a customer managed key.",
     check: ({ queues }) =>
@@ -219,7 +209,6 @@ export const QUEUE_SETTING_RULES: readonly Rule[] = [
     title: "Dead-letter queue that is encrypted less than its source",
     severity: "warning",
     risk: "exposure",
-    source: "broker patterns: security 3",
     consequence: "Failed messages lose the protection of the customer managed key.",
     fix: "Use the key of the queue for its dead-letter queue too.",
     check: (setup) =>

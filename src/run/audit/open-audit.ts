@@ -163,11 +163,11 @@ function checkedWindow(call: AuditCall, now: EpochMs): { from: EpochMs | null; t
   const from = start === null ? null : epochMs(start);
   const to = epochMs(call.to ?? now);
   if (from !== null && from > now) {
-    refuse(`--from ${formatInstant(from)} is in the future; no object can match`);
+    refuse(`the start ${formatInstant(from)} is in the future; no object can match`);
   }
-  if (to > now) refuse(`--to ${formatInstant(to)} is in the future; an audit judges the past`);
+  if (to > now) refuse(`the end ${formatInstant(to)} is in the future; an audit judges the past`);
   if (from !== null && from >= to) {
-    refuse(`--from ${formatInstant(from)} is not before --to ${formatInstant(to)}`);
+    refuse(`the start ${formatInstant(from)} is not before the end ${formatInstant(to)}`);
   }
   return { from, to };
 }
@@ -185,10 +185,10 @@ function checkPrevious(
   }
   const start = from === null ? null : formatInstant(from);
   if (previous.window.from !== start) {
-    refuse("--from differs from that of the earlier statement; leave it out");
+    refuse("the start differs from that of the earlier statement; leave it out");
   }
   if (instantOf(previous.window.to) > to) {
-    refuse(`--to is before the end of the earlier statement, ${previous.window.to}`);
+    refuse(`the end is before that of the earlier statement, ${previous.window.to}`);
   }
 }
 

@@ -45,7 +45,7 @@ export async function openCompleteness(
   const isOpen = given !== undefined && typeof given !== "string";
   const queue = options.queue ?? pipeline.source.queue;
   if (queue === null) {
-    throw new TidegateError("TG_CONFIG_INVALID", "the pipeline has no queue; name it with --queue");
+    throw new TidegateError("TG_CONFIG_INVALID", "the pipeline has no queue; name one");
   }
   const ledger = isOpen
     ? given

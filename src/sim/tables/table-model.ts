@@ -1,4 +1,4 @@
-// Table model: what a table must show, in plain words. It is written from the documents, not from
+// Table model: what a table must show, in plain words. It is written from the docs, not from
 // the statements of the sink.
 //   M1. An object shows its newest event, by sequencer. An older one changes nothing.
 //   M2. A row that several objects have shows the one with the latest event time, then the highest

@@ -37,12 +37,14 @@ test("a window, run or sink that cannot be replayed: refused with one sentence",
   const start = (more: object) => replays.start(world.request(more));
 
   await expect(start({ from: at(1), to })).rejects.toThrow(
-    /^--from .* is after --to .*; swap them$/,
+    /^the start .* is after the end .*; swap them$/,
   );
   await expect(start({ from: to, to })).rejects.toThrow(
-    /^the window .* is empty; --to is exclusive$/,
+    /^the window .* is empty; its end is exclusive$/,
   );
-  await expect(start({ to: at(86_400_000) })).rejects.toThrow(/^--to .* is in the future; choose/);
+  await expect(start({ to: at(86_400_000) })).rejects.toThrow(
+    /^the end .* is in the future; choose/,
+  );
   const early = { from: epochMs(0), to: epochMs(1_000) };
   await expect(start(early)).rejects.toThrow(/^no record to replay in the window/);
   await expect(start({ bucket: "orders", prefix: "out/" })).rejects.toThrow(/^no record to replay/);

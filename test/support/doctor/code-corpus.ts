@@ -180,7 +180,7 @@ export const CODE_CORPUS: readonly CorpusCase[] = [
     "export async function",
     "export const client = new SQSClient({ maxAttempts: 5 });\nexport async function",
   ]),
-  bad("write-then-send", "the producer of the documents", PRODUCER, [
+  bad("write-then-send", "a producer that writes first", PRODUCER, [
     "  await sqs.send(",
     `  await dynamodb.send(new PutCommand({
     TableName, Item: order, ConditionExpression: "attribute_not_exists(id)",

@@ -93,7 +93,7 @@ export const TERRAFORM_CORPUS: readonly CorpusCase[] = [
     "timeout       = 30",
   ]),
   good("visibility-below-function", "the default timeout", FIFO_TF, ["  timeout       = 10\n", ""]),
-  bad("queue-name", "the name of the documents", STANDARD_TF, [
+  bad("queue-name", "a name with two suffixes", STANDARD_TF, [
     "name                       = var.name",
     'name                       = "orders.fifo.dlt"',
   ]),
@@ -294,7 +294,7 @@ ${SOURCE}`,
     'resource "aws_cloudwatch_metric_alarm" "age" {',
     'resource "aws_cloudwatch_metric_alarm" "age" {\n  count = 0',
   ]),
-  bad("alarm-always-on", "the alarm of the documents", STANDARD_TF, [
+  bad("alarm-always-on", "an alarm at zero or more", STANDARD_TF, [
     'comparison_operator = "GreaterThanThreshold"\n  threshold           = 0',
     'comparison_operator = "GreaterThanOrEqualToThreshold"\n  threshold           = 0',
   ]),

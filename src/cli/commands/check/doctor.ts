@@ -30,7 +30,7 @@ export const doctor = command({
     },
     region: serverLocation.region,
     data: ledgerLocation.data,
-    checklist: toggle("Print the checklists of the documents, ticked, with evidence."),
+    checklist: toggle("Print a checklist of a safe pipeline, ticked, with evidence."),
     json: toggle("Print the findings as JSON."),
     sarif: toggle("Print the findings as SARIF 2.1.0, for code scanning."),
     "list-rules": toggle("Print all rules and exit."),

@@ -21,11 +21,10 @@ export const ledgerUrlFlag = text(
   null,
   "Ledger: sqlite:path, postgres://…, dynamodb://table?region=… or memory: (required).",
 );
-const url = ledgerUrlFlag;
 
 /** A ledger that exists: by its URL, or that of a data folder. */
 const location = {
-  url: {
+  ledger: {
     ...text(
       "URL",
       null,
@@ -37,11 +36,11 @@ const location = {
 };
 
 async function ledgerAt(flags: {
-  readonly url?: string | undefined;
+  readonly ledger?: string | undefined;
   readonly data?: string | undefined;
 }): Promise<string> {
   const { ledgerUrl } = await import("../../../run/open/find-server.ts");
-  return ledgerUrl({ ledger: flags.url, data: flags.data });
+  return ledgerUrl(flags);
 }
 
 /** Loaded here to keep other commands fast. */
@@ -62,13 +61,13 @@ export const ledgerInit = command({
   name: "ledger init",
   summary: "Create a ledger; one of this version stays as it is, and any other is refused.",
   flags: {
-    url,
+    ledger: ledgerUrlFlag,
     listing: toggle(
       "DynamoDB only: create the table with the indexes that listing records needs; every write of a record then costs more.",
     ),
   },
   async run({ flags, out }) {
-    const ledger = requiredFlag(flags.url, "url");
+    const ledger = requiredFlag(flags.ledger, "ledger");
     const { initLedger, ports } = await loadReports();
     return print(await initLedger(ledger, ports, { listing: flags.listing === true }), out);
   },

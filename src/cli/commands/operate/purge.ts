@@ -17,11 +17,11 @@ const acceptClockFlag = toggle("Believe the clock, however far it is ahead of th
 export const ledgerPurge = command({
   name: "ledger purge",
   summary: "Delete the expired rows of a ledger.",
-  flags: { url: ledgerUrlFlag, "accept-clock": acceptClockFlag, json },
+  flags: { ledger: ledgerUrlFlag, "accept-clock": acceptClockFlag, json },
   async run({ flags, out }) {
-    const url = requiredFlag(flags.url, "url");
+    const ledger = requiredFlag(flags.ledger, "ledger");
     const { purgeLedger } = await import("../../reports/purge-report.ts");
-    return report(out, flags, (run) => purgeLedger(url, run));
+    return report(out, flags, (run) => purgeLedger(ledger, run));
   },
 });
 

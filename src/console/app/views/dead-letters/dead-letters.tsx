@@ -75,7 +75,7 @@ export function DeadLettersScreen() {
       </Panel>
       {data?.more && (
         <Notice tone="none" title="Still counting" live>
-          There are more dead letters than amountText so far. The numbers grow by themselves.
+          These are the first {amountText(data.total, "dead letter")}. The page updates itself.
         </Notice>
       )}
       <JobsPanel />

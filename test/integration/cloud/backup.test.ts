@@ -1,0 +1,101 @@
+// tidegate backup and restore: damaged backups, and the commands. What a backup under load has is
+// in backup-load.test.ts.
+
+import { appendFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { expect, test } from "vitest";
+import { runCli } from "../../../src/cli/run-cli.ts";
+import { pipeline, tables } from "../../../src/index.ts";
+import { startDev } from "../../../src/run/dev/start-dev.ts";
+import { backupDataFolder } from "../../../src/stores/sqlite/backup/backup-folder.ts";
+import { readBackupManifest } from "../../../src/stores/sqlite/backup/backup-manifest.ts";
+import { restoreDataFolder } from "../../../src/stores/sqlite/backup/restore-folder.ts";
+import { startCommand, untilHolds } from "../../support/command-process.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
+
+const folder = useTemporaryFolder("backup");
+const at = (name: string) => join(folder, name);
+const createdAt = "2026-03-01T00:00:00Z";
+const QUIET = { onLogLine: () => {} };
+const SETTINGS = { port: 0, metricsPort: 0 };
+
+/** Writes one row per file. */
+const files = pipeline({
+  name: "files",
+  source: { bucket: "files" },
+  sink: tables({ applied: { columns: { name: "text", times: "integer" }, key: ["name"] } }),
+  async handler(event, context) {
+    const name = await event.text();
+    context.upsert("applied", { name, times: 1 });
+  },
+});
+
+function appliedIn(data: string): Map<string, number> {
+  using database = new DatabaseSync(join(data, "ledger.db"), { readOnly: true });
+  const rows = database.prepare("SELECT name, times FROM applied").all();
+  return new Map(rows.map(({ name, times }) => [String(name), Number(times)]));
+}
+
+test("a backup that is killed is rejected by a restore", async () => {
+  const data = at("many");
+  mkdirSync(join(data, "blobs", "00"), { recursive: true });
+  for (let blob = 0; blob < 3_000; blob += 1) {
+    writeFileSync(join(data, "blobs", "00", blob.toString(16).padStart(32, "0")), "x");
+  }
+  new DatabaseSync(join(data, "ledger.db")).exec("CREATE TABLE t (x)");
+  const run = startCommand(["backup", at("killed"), "--data", data]);
+  await untilHolds(run, () => existsSync(join(at("killed"), "blobs", "00")));
+  run.child.kill("SIGKILL");
+  expect((await run.ended).signal).toBe("SIGKILL");
+  expect(() => restoreDataFolder(at("killed"), at("x1"))).toThrow("is not a finished backup");
+  expect(existsSync(at("x1"))).toBe(false);
+  await expect(backupDataFolder(data, at("killed"), { createdAt })).rejects.toThrow("is not empty");
+});
+
+async function smallBackup(name: string) {
+  const dev = await startDev(files, { ...SETTINGS, data: at(`${name}-data`) }, QUIET);
+  await dev.put("a1", "a1");
+  await dev.idle();
+  await backupDataFolder(at(`${name}-data`), at(name), { createdAt });
+  return dev;
+}
+
+test("a damaged or incomplete backup is rejected as a whole, and so is a folder in use", async () => {
+  const dev = await smallBackup("small");
+  try {
+    expect(() => restoreDataFolder(at("small"), at("small-data"))).toThrow("is not empty");
+    const { files: list } = readBackupManifest(at("small"));
+    expect(list.map(({ path }) => path)).toEqual(
+      expect.arrayContaining(["broker.sqlite", "ledger.db", expect.stringMatching(/^blobs\//)]),
+    );
+    const blob = join(at("small"), list.find(({ path }) => path.startsWith("blobs"))?.path ?? "");
+    appendFileSync(blob, "!");
+    expect(() => restoreDataFolder(at("small"), at("x2"))).toThrow("is damaged");
+    rmSync(blob);
+    expect(() => restoreDataFolder(at("small"), at("x2"))).toThrow("is missing from the backup");
+    appendFileSync(join(at("small"), "backup.json"), " ,");
+    expect(() => restoreDataFolder(at("small"), at("x2"))).toThrow("backup.json is damaged");
+    expect(readdirSync(folder).filter((name) => name.startsWith("x2"))).toEqual([]);
+  } finally {
+    await dev.stop();
+  }
+});
+
+test("the commands say what they did, and reject a folder inside the data folder", async () => {
+  const lines: string[] = [];
+  const notes: string[] = [];
+  const out = {
+    terminal: false,
+    line: (text: string) => void lines.push(text),
+    note: (text: string) => void notes.push(text),
+  };
+  const data = at("small-data");
+  expect(await runCli(["backup", join(data, "inside"), "--data", data], out)).toBe(2);
+  expect(notes.join("\n")).toContain("is inside the data folder");
+  expect(await runCli(["backup", at("b2"), "--data", data], out)).toBe(0);
+  expect(await runCli(["restore", at("b2"), "--data", at("r2"), "--json"], out)).toBe(0);
+  expect(lines[0]).toMatch(/: 2 databases, \d+ object files?, [\d.]+ MB$/);
+  expect(JSON.parse(lines[1] ?? "{}")).toMatchObject({ databases: 2, blobs: 1 });
+  expect(appliedIn(at("r2"))).toEqual(new Map([["a1", 1]]));
+});
