@@ -163,9 +163,16 @@ async function openParts(
     },
     { pipeline: timed(pipeline, cloud), owner: "test", runId: "test" },
   );
-  const { own } = pipeline.source;
-  const openQueues = async () => ({ queue, deadLetters });
-  const access = createDeadLetterAccess({ clock, random, ledger }, { scope, own, openQueues });
+  const access = createDeadLetterAccess({
+    clock,
+    random,
+    reader: async () => ledger,
+    writer: async () => ledger,
+    scopes: async () => [scope],
+    scope: async () => scope,
+    own: async () => pipeline.source.own,
+    queues: async () => ({ queue, deadLetters }),
+  });
   const quarantine = createTestQuarantine({ clock, random, ledger, queue }, scope);
   return { cloud, names, queue, sink, consumer, access, quarantine };
 }
@@ -220,9 +227,12 @@ function testPipelineOf(pipeline: Pipeline, parts: Parts): TestPipeline {
     },
     async redrive(filter, request) {
       let running = true;
-      const ended = access.redrive(filter, request).finally(() => {
-        running = false;
-      });
+      const ended = access
+        .redrive(filter, request)
+        .result()
+        .finally(() => {
+          running = false;
+        });
       ended.catch(() => undefined);
       while (running) await step(STEP_MS);
       return await ended;

@@ -2,8 +2,7 @@
 
 import { counted } from "../../core/encoding/counted.ts";
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
-import type { HeldNote } from "../../ingest/late/held-note.ts";
-import type { ListedHeld, ReleaseEvent } from "../../ingest/late/release.ts";
+import type { ListedHeld, ReleaseEvent, ReleaseSummary } from "../../operate/late.ts";
 
 const STATES = {
   held: "held",
@@ -37,7 +36,7 @@ export function releaseJson(event: ReleaseEvent): string {
 }
 
 export function releaseSummary(
-  counts: Readonly<Record<ReleaseEvent["kind"], number>>,
+  counts: ReleaseSummary,
   dryRun: boolean,
 ): string {
   const { planned, released, refused } = counts;
@@ -46,6 +45,6 @@ export function releaseSummary(
   return `${counted(released, "record")} released${failed}`;
 }
 
-function nameOf({ about, record_key }: HeldNote): string {
+function nameOf({ about, record_key }: ReleaseEvent["note"]): string {
   return about ?? record_key;
 }

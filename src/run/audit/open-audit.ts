@@ -36,7 +36,7 @@ import { openAwsEnvironment, openAwsLister } from "../open/aws-environment.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import { type PreparedRun, prepareRun } from "../prepare-run.ts";
-import { closeAll } from "./close-all.ts";
+import { closeAll } from "../open/close-all.ts";
 import { openEffects } from "./open-effects.ts";
 import { readQueue, UNREAD } from "./read-queue.ts";
 import { type AuditReader, createAuditReader } from "./reader-thread.ts";

@@ -8,7 +8,7 @@ import type { Telemetry } from "../../ports/telemetry.ts";
 import { openAwsLister } from "../open/aws-environment.ts";
 import type { Environment } from "../open/environment.ts";
 import type { ReadySettings } from "../prepare-run.ts";
-import { closeAll } from "./close-all.ts";
+import { closeAll } from "../open/close-all.ts";
 import { auditSources, summaryOf } from "./open-audit.ts";
 import { openEffects } from "./open-effects.ts";
 import { readQueue } from "./read-queue.ts";
