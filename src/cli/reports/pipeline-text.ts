@@ -77,6 +77,6 @@ function describePause({ since, by, reason }: Pause): string {
   return `paused since ${formatInstant(since)}${who}${why}`;
 }
 
-function nameOf({ pipeline, generation }: LedgerScope): string {
+function nameOf({ pipeline, generation }: PipelineStatus): string {
   return generation === 0 ? pipeline : `${pipeline} (generation ${generation})`;
 }

@@ -222,7 +222,8 @@ function filterOf(selection: DeadLetterSelection): DeadLetterFilter {
   };
 }
 
-function entryOf(deadLetter: ListedDeadLetter): DeadLetterEntry {
+/** A dead letter as programs and commands see it. */
+export function entryOf(deadLetter: ListedDeadLetter): DeadLetterEntry {
   const { scope, key, errorClass, fingerprint, message, state, failedAt, objects, dossier } =
     deadLetter;
   const { haltedGroup, copies } = deadLetter;

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { entryOf } from "./dead-letter-access.ts";
 import { collect } from "../../../test/support/byte-sources.ts";
 import { createConsumerWorld } from "../../../test/support/consumer-world.ts";
 import { inTime, listIn, SCOPE } from "../../../test/support/dead-letter-world.ts";
@@ -86,8 +87,8 @@ test("masked values are in no dossier, no Tidegate attribute and no printed line
         new AbortController().signal,
       );
       const printed = [
-        ...deadLetterLines(letter),
-        deadLetterJson(letter),
+        ...deadLetterLines(entryOf(letter)),
+        deadLetterJson(entryOf(letter)),
         ...dossierLines(letter.dossier, letter.state),
         ...Object.values(delivery?.attributes ?? {}),
         JSON.stringify(world.logs),

@@ -11,7 +11,7 @@ import type { RetryView } from "../../ports/console/console-control-views.ts";
 import type { ConsoleControls } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
-import { readPipelineStatus } from "../control/pipeline-control.ts";
+import { readPipelineStatus } from "../../operate/pause.ts";
 import {
   type EmbeddedQueues,
   type RetryOutcome,

@@ -27,7 +27,7 @@ import type { PageRequest, RecordSearch } from "../../ports/console/console-sour
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";
-import { readPipelineStatus } from "../control/pipeline-control.ts";
+import { readPipelineStatus } from "../../operate/pause.ts";
 import { readAudit, readAudits } from "./audit-reads.ts";
 import { createDeadLetterIndex, type DeadLetterIndex } from "./dead-letter-index.ts";
 import { readGroups, readItems } from "./dead-letter-reads.ts";
