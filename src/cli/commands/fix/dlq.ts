@@ -96,9 +96,12 @@ async function load(flags: Parameters<typeof sourceOptions>[0]) {
 }
 
 /** The note of redrive and drop without dead letters and without a queue. */
-const NO_QUEUE =
-  "The ledger has no dead letter of the pipeline; nothing was changed. For messages that SQS " +
-  "moved, name the queue with --queue.";
+function nothingIn({ pipeline }: { readonly pipeline: string }): string {
+  return (
+    `The ledger has no dead letter of ${pipeline}; nothing was changed. For messages that SQS moved, ` +
+    "name the queue with --queue."
+  );
+}
 
 const NO_MATCH = "No dead letters match.";
 
@@ -201,11 +204,11 @@ export const dlqRedrive = command({
     const live = out.terminal && !flags.json && !flags["dry-run"];
     const screen = live ? createLiveScreen(process.stdout) : null;
     try {
-      await sources.scope();
+      const scope = await sources.scope();
       const selection = selectionOf(flags);
       const listed = await Array.fromAsync(deadLetters.list(selection));
       if ((await sources.queues()) === null) {
-        out.note(NO_QUEUE);
+        out.note(nothingIn(scope));
         return EXIT_OK;
       }
       const total = Math.min(listed.length, flags.limit ?? listed.length);
@@ -261,7 +264,7 @@ export const dlqDrop = command({
     const { sources, deadLetters, words } = await load(flags);
     await using _ = sources;
     if ((await sources.queues()) === null) {
-      out.note(NO_QUEUE);
+      out.note(nothingIn(await sources.scope()));
       return EXIT_OK;
     }
     const { limit: most, "dry-run": isDryRun } = flags;
