@@ -37,7 +37,10 @@ async function openOurs(config: ConsumerConfig): Promise<Runner> {
   const pipeline = pipelineOf(workload, { queue: queueUrl, concurrency, onHandled });
   const prepared = prepareRun("run", pipeline, { endpoint, data: folder, metricsPort: 0 });
   ensureLedgerFolder(prepared.settings.ledger);
-  const environment = await openAwsEnvironment({ queue: queueUrl, endpoint });
+  const environment = await openAwsEnvironment({
+    queue: queueUrl,
+    server: { endpoint, cloud: null },
+  });
   const gated = new GatedQueue(environment.queue);
   const running = await runPipeline(
     prepared,

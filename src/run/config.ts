@@ -53,7 +53,9 @@ export const SETTINGS = {
     takes: text("URL"),
     fallback: null,
     commands: ["run"],
-    doc: "SQS and S3 endpoint (default: AWS, or AWS_ENDPOINT_URL).",
+    doc:
+      "SQS and S3 endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS; " +
+      "another ledger disables the search for a running cloud).",
   },
   region: {
     flag: "region",

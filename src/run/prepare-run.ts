@@ -13,6 +13,7 @@ import {
   type SettingCommand,
 } from "./config.ts";
 import { ensureFolder } from "./open/ensure-folder.ts";
+import { ledgerUrl } from "./open/find-server.ts";
 import { parseStoreUrl } from "./open/store-url.ts";
 
 export type ReadySettings = FilledSettings & { readonly ledger: string };
@@ -30,14 +31,9 @@ export function prepareRun(
 ): PreparedRun {
   const filled = fillSettings(command, given); // S1
   const manifests = filled.manifests ?? (command === "dev" ? join(filled.data, "manifests") : "");
-  const ledger = filled.ledger ?? ledgerIn(filled.data);
+  const ledger = ledgerUrl(filled);
   const settings = { ...filled, ledger, ...(manifests !== "" && { manifests }) };
   return { pipeline: withTablesIn(withOverrides(pipeline, settings), settings), settings }; // S2
-}
-
-/** The URL of the ledger in a data folder. */
-export function ledgerIn(data: string): string {
-  return `sqlite:${join(data, "ledger.db")}`;
 }
 
 /** Creates the folder of a ledger that is a file. */

@@ -39,6 +39,7 @@ import {
   startMetricsListener,
 } from "./metrics-listener.ts";
 import type { Environment } from "./open/environment.ts";
+import { findServer, type Server } from "./open/find-server.ts";
 import { openArchive } from "./open/open-archive.ts";
 import { openLedger } from "./open/open-ledger.ts";
 import { openSink } from "./open/open-sink.ts";
@@ -52,8 +53,8 @@ import { untilIdle, whenFinished } from "./when-finished.ts";
 export interface PipelineHost {
   readonly environment: Environment;
   readonly openRenewer: OpenRenewer;
-  /** The endpoint of S3, for manifests in a bucket. Default: that of the settings. */
-  readonly endpoint?: string;
+  /** Where S3 is, for archives, audits, and manifests in a bucket. Default: by the settings. */
+  readonly server?: Server;
   /** As in the options of a consumer. */
   readonly prefetch?: ConsumerOptions["prefetch"];
 }
@@ -112,7 +113,7 @@ export interface RunningPipeline extends AsyncDisposable {
 /** Starts a pipeline; the environment is closed with it. */
 export async function runPipeline(
   prepared: PreparedRun,
-  { environment, openRenewer, prefetch, endpoint }: PipelineHost,
+  { environment, openRenewer, prefetch, server: given }: PipelineHost,
   options: StartOptions = {},
 ): Promise<RunningPipeline> {
   const { pipeline, settings } = prepared;
@@ -131,7 +132,8 @@ export async function runPipeline(
     const findings = await checkQueues(pipeline, environment);
     const renewer = await openRenewer({ ledger, url: settings.ledger }, terms, telemetry);
     closers.push(() => renewer.close());
-    const ports = await openPorts(closers, prepared, environment, endpoint);
+    const server = given ?? (await findServer(settings));
+    const ports = await openPorts(closers, pipeline, environment, server);
     const consumer = createConsumer(
       { ...ports, ledger, rows: createRowReader(systemPorts), sink, renewer, telemetry },
       { pipeline, runId, prefetch, ...consumerOptionsOf(settings, runId) },
@@ -139,7 +141,7 @@ export async function runPipeline(
     const health = () => healthOf(pipeline, consumer, state.draining);
     const listener = await openListener({ telemetry, health, onError }, settings);
     closers.unshift(() => listener.close()); // G3
-    const shared = { ...ports, ledger, telemetry, sink, file, endpoint };
+    const shared = { ...ports, ledger, telemetry, sink, file, server };
     closers.push(await startRecording({ ...shared, consumer, runId, state }, prepared));
     await consumer.start();
     const late = startLateUpkeep(shared, pipeline);
@@ -180,12 +182,11 @@ interface RunState {
 /** The environment, with the archive of messages, which is closed with the rest. */
 async function openPorts(
   closers: (() => Promise<unknown>)[],
-  { pipeline, settings }: PreparedRun,
+  pipeline: Pipeline,
   environment: Environment,
-  given: string | undefined,
+  server: Server,
 ) {
-  const { endpoint = given, region } = settings;
-  const { archive, close } = await openArchive(pipeline, { endpoint, region });
+  const { archive, close } = await openArchive(pipeline, server);
   closers.push(close);
   return { ...systemPorts, ...environment, callLimit: systemCallLimit, archive };
 }

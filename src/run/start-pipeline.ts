@@ -8,11 +8,8 @@ import { createJsonLog } from "../telemetry/json-log.ts";
 import type { RunSettings } from "./config.ts";
 import { lateQueueOf } from "./late/open-completeness.ts";
 import { openAwsRenewer } from "./leases/open-renewer.ts";
-import {
-  type AwsEnvironment,
-  type AwsEnvironmentOptions,
-  openAwsEnvironment,
-} from "./open/aws-environment.ts";
+import { type AwsEnvironmentOptions, openAwsEnvironment } from "./open/aws-environment.ts";
+import { findServer } from "./open/find-server.ts";
 import { waitForQueue } from "./open/wait-for-queue.ts";
 import { ensureLedgerFolder, prepareRun } from "./prepare-run.ts";
 import {
@@ -46,7 +43,7 @@ export async function startOnAws(
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   ensureLedgerFolder(run.settings.ledger);
-  const { deadLetterQueue, endpoint, region } = run.settings;
+  const { deadLetterQueue } = run.settings;
   const { onLogLine, signal } = options;
   const fields = { pipeline: pipeline.name };
   const log = createJsonLog(systemClock, {
@@ -56,18 +53,22 @@ export async function startOnAws(
   });
   const ports = { clock: systemClock, log };
   const lateQueue = lateQueueOf(run.pipeline);
-  const open = () => openAnswering({ queue, deadLetterQueue, lateQueue, endpoint, region });
+  const open = async () => {
+    const server = await findServer(run.settings);
+    return openAnswering({ queue, deadLetterQueue, lateQueue, server });
+  };
   const environment = await waitForQueue(ports, open, { queue, signal }); // P1
   const openRenewer = openAwsRenewer.bind(null, environment);
-  return runPipeline(run, { environment, openRenewer, ...host }, options);
+  const { server } = environment;
+  return runPipeline(run, { environment, openRenewer, server, ...host }, options);
 }
 
 /** Opens a queue by URL, too, only if it answers. */
-async function openAnswering(options: AwsEnvironmentOptions): Promise<AwsEnvironment> {
+async function openAnswering(options: AwsEnvironmentOptions) {
   const environment = await openAwsEnvironment(options);
   try {
     await environment.queue.facts();
-    return environment;
+    return { ...environment, server: options.server };
   } catch (error) {
     await environment.close();
     throw error;

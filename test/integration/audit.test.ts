@@ -306,7 +306,9 @@ describe("on the embedded cloud", () => {
     const ledger = await openLedger(world.settings.ledger, systemPorts, {});
     const terms = { auditMinutes: 0.001, auditSuffix: ".csv" };
     const settings = { ...prepareRun("run", world.lines, world.settings).settings, ...terms };
-    const scheduled = startScheduledAudits(world.lines, settings, { ledger, telemetry: SILENT });
+    const server = { endpoint: cloud.endpoint, cloud: null };
+    const ports = { ledger, telemetry: SILENT, server };
+    const scheduled = startScheduledAudits(world.lines, settings, ports);
     const latest = () => listAudits(ledger, { pipeline: world.bucket, generation: 0 }, 1);
     await expect
       .poll(latest, { timeout: 30_000 })

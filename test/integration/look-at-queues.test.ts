@@ -6,7 +6,10 @@ import { openAwsEnvironment } from "../../src/run/open/aws-environment.ts";
 
 test("a queue with more messages than a report decodes is only counted", async () => {
   await using cloud = await startCloud({ memory: true, setup: { queues: [{ name: "orders" }] } });
-  const environment = await openAwsEnvironment({ queue: "orders", endpoint: cloud.endpoint });
+  const environment = await openAwsEnvironment({
+    queue: "orders",
+    server: { endpoint: cloud.endpoint, cloud: null },
+  });
   try {
     const message = { body: "{}", attributes: {}, groupId: null, dedupId: null };
     await environment.queue.sendBatch([message, message]);

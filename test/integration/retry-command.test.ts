@@ -48,7 +48,8 @@ test("a waiting record is tried now, and every other is left alone with what to 
     for (const key of ["fails", "poison", "good"]) await dev.put(key, key);
     const ended = { retried: 1, deadLettered: 1, committed: 1 };
     await expect.poll(() => dev.snapshot(), WAIT).toMatchObject(ended);
-    const onAws = await retry("s3://jobs/fails", "--ledger", `sqlite:${join(data, "ledger.db")}`);
+    const elsewhere = ["--data", `${data}-other`, "--ledger", `sqlite:${join(data, "ledger.db")}`];
+    const onAws = await retry("s3://jobs/fails", ...elsewhere);
     expect(onAws).toMatchObject({ code: 0, text: expect.stringContaining("the wait ends when") });
     works = true;
     const retried = await retry("s3://jobs/fails");

@@ -16,6 +16,7 @@ import type { LogFields, LogLevel, Telemetry } from "../../ports/telemetry.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import type { RunSettings } from "../../run/config.ts";
 import { type AwsEnvironment, openAwsEnvironment } from "../../run/open/aws-environment.ts";
+import { findServer, type Server } from "../../run/open/find-server.ts";
 import { type OpenedArchive, openArchive } from "../../run/open/open-archive.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
 import { openSink } from "../../run/open/open-sink.ts";
@@ -156,7 +157,7 @@ async function openAll(
   const ledger = await openLedger(url, systemPorts, { retentionMs, acceptClock });
   try {
     const sink = await openSink(pipeline, ledger, parseStoreUrl(url, "ledger"));
-    const archive = await openArchive(pipeline, settings);
+    const archive = await openArchive(pipeline, await serverOf(settings));
     return { ledger, sink, archive, telemetry };
   } catch (error) {
     await ledger.close();
@@ -188,11 +189,20 @@ function present(fields: LogFields): Record<string, unknown> {
   return Object.fromEntries(given);
 }
 
-function openEnvironment(arn: string | null, settings: LambdaSettings): Promise<AwsEnvironment> {
-  const { deadLetterQueue, endpoint, region } = settings;
+/** A function has no data folder (F3 of find-server.ts). */
+function serverOf({ endpoint, region }: LambdaSettings): Promise<Server> {
+  return findServer({ endpoint, region, data: null });
+}
+
+async function openEnvironment(
+  arn: string | null,
+  settings: LambdaSettings,
+): Promise<AwsEnvironment> {
+  const { deadLetterQueue } = settings;
+  const server = await serverOf(settings);
   if (arn !== null) {
-    const inRegion = region ?? parseQueueArn(arn)?.region;
-    return openAwsEnvironment({ queue: arn, deadLetterQueue, endpoint, region: inRegion });
+    const region = server.region ?? parseQueueArn(arn)?.region;
+    return openAwsEnvironment({ queue: arn, deadLetterQueue, server: { ...server, region } });
   }
   if (deadLetterQueue === undefined) {
     refuse(
@@ -200,7 +210,7 @@ function openEnvironment(arn: string | null, settings: LambdaSettings): Promise<
         "settings of lambdaHandler()", // O3
     );
   }
-  return openAwsEnvironment({ queue: deadLetterQueue, deadLetterQueue, endpoint, region });
+  return openAwsEnvironment({ queue: deadLetterQueue, deadLetterQueue, server });
 }
 
 function refuse(message: string): never {

@@ -6,8 +6,8 @@ import { recordKey } from "../../ledger/record-key.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { BatchJob } from "../../produce/jobs.ts";
 import { openAwsEnvironment } from "../../run/open/aws-environment.ts";
-import { targetServerOf } from "../../run/open/open-target.ts";
-import { type JobLocation, type JobSession, whereOf } from "../sessions/job-session.ts";
+import { findServer } from "../../run/open/find-server.ts";
+import type { JobLocation, JobSession } from "../sessions/job-session.ts";
 import { interruption } from "../stop-signals.ts";
 
 /** A batch check follows the jobs, so that the redrive itself need not wait. */
@@ -22,10 +22,7 @@ export async function redriveJobs(
 ): Promise<number> {
   if (jobs.length === 0) return 0;
   const queue = location.queue ?? targetName;
-  const environment = await openAwsEnvironment({
-    queue,
-    ...(await targetServerOf(whereOf(location))),
-  });
+  const environment = await openAwsEnvironment({ queue, server: await findServer(location) });
   try {
     const { queue: source, deadLetters } = environment;
     const keys = new Set(jobs.flatMap(({ key }) => [key, recordKey(scope, key)]));

@@ -10,12 +10,12 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Outbox } from "../../ports/outbox.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { createJobRegistry, type JobRegistry } from "../../produce/jobs.ts";
+import { findServer, ledgerUrl } from "../../run/open/find-server.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
 import { openOutbox } from "../../run/open/open-outbox.ts";
 import { type OpenedTarget, openTarget } from "../../run/open/open-target.ts";
 import { parseStoreUrl } from "../../run/open/store-url.ts";
-import { ledgerIn } from "../../run/prepare-run.ts";
 
 export interface JobLocation {
   readonly pipeline?: string | undefined;
@@ -41,28 +41,21 @@ export interface JobSession {
   close(): Promise<void>;
 }
 
-const DATA_DEFAULT = ".tidegate";
 const PIPELINE_FILE = /\.m?[jt]s$/;
 
 /** The outbox that the flags name (J1). */
-export function outboxUrl({ outbox, ledger, data = DATA_DEFAULT }: JobLocation): string {
-  if (outbox !== undefined) return outbox;
-  const url = ledger ?? ledgerIn(data);
+export function outboxUrl(location: JobLocation): string {
+  if (location.outbox !== undefined) return location.outbox;
+  const url = ledgerUrl(location);
   if (parseStoreUrl(url, "ledger").store !== "dynamodb") return url;
   const message = "an outbox on DynamoDB has its own table; name it with --outbox";
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 
-/** Where the queue or topic is, as far as the flags say. */
-export function whereOf({ ledger, outbox, endpoint, region, data = DATA_DEFAULT }: JobLocation) {
-  const elsewhere = ledger !== undefined || outbox !== undefined;
-  return { endpoint, region, data, elsewhere };
-}
-
 /** Opens the queue or topic that the flags name. */
-export function openTargetOf(location: JobLocation): Promise<OpenedTarget> {
+export async function openTargetOf(location: JobLocation): Promise<OpenedTarget> {
   const { queue, topic } = location;
-  return openTarget({ queue, topic, ...whereOf(location) });
+  return openTarget({ queue, topic, server: await findServer(location) });
 }
 
 export async function openJobSession(location: JobLocation): Promise<JobSession> {
@@ -75,8 +68,7 @@ export async function openJobSession(location: JobLocation): Promise<JobSession>
     for (let next = closers.pop(); next !== undefined; next = closers.pop()) await next();
   };
   try {
-    const url = location.ledger ?? ledgerIn(location.data ?? DATA_DEFAULT);
-    const ledger = await openLedger(url, systemPorts, { migrate: false });
+    const ledger = await openLedger(ledgerUrl(location), systemPorts, { migrate: false });
     closers.push(() => ledger.close());
     const { scope, own } = named;
     const { clock } = systemPorts;

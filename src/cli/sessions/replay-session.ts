@@ -1,7 +1,5 @@
 // Replay session: the replays that a command works on: those of a pipeline file, or of the file
 // that a run recorded.
-//   S1. Without an endpoint, the embedded cloud that runs on the data folder is used, if the ledger
-//       is that folder's.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -13,10 +11,10 @@ import { outputLocations } from "../../run/lineage/output-locations.ts";
 import { manifestOfRun } from "../../run/lineage/recorded-manifest.ts";
 import { findRecordedRun } from "../../run/lineage/recorded-run.ts";
 import { checkManifestTarget, openManifestTarget } from "../../run/manifests/manifest-target.ts";
-import { findRunningCloud } from "../../run/open/endpoint-file.ts";
+import { findServer, ledgerUrl, type Server } from "../../run/open/find-server.ts";
 import { loadPipeline } from "../../run/open/load-pipeline.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
-import { ledgerIn, prepareRun } from "../../run/prepare-run.ts";
+import { prepareRun } from "../../run/prepare-run.ts";
 import { openReplays } from "../../run/replay/open-replays.ts";
 import type { Replays } from "../../run/replay/replays.ts";
 
@@ -28,27 +26,24 @@ export interface ReplayLocation {
   readonly "tables-database": string | undefined;
 }
 
-const DATA_DEFAULT = ".tidegate";
-
 /** The replays of a pipeline file, and its bucket. */
 export async function openReplaySession(
   location: ReplayLocation,
   file: string,
   change: (pipeline: Pipeline) => Pipeline = (pipeline) => pipeline,
 ) {
-  const { ledger, data = DATA_DEFAULT, region } = location;
+  const { data, endpoint, region } = location;
   const tablesDatabase = location["tables-database"];
   const loaded = await loadPipeline(file);
   const { pipeline: prepared } = prepareRun("run", loaded, {
     ...(tablesDatabase !== undefined && { tablesDatabase }),
   });
   const pipeline = change(prepared);
-  const running = ledger === undefined ? await findRunningCloud(data) : null; // S1
-  const endpoint = location.endpoint ?? running ?? undefined;
-  const url = ledger ?? ledgerIn(data);
-  const replays: Replays = await openReplays(pipeline, { ledger: url, endpoint, region, file });
-  const writeManifest = (entry: ReplayEntry, folder: string) =>
-    writeRunManifest({ pipeline, url, entry, server: { endpoint, region } }, folder);
+  const url = ledgerUrl(location);
+  const where = { ledger: url, data, endpoint, region };
+  const replays: Replays = await openReplays(pipeline, { ...where, file });
+  const writeManifest = async (entry: ReplayEntry, folder: string) =>
+    writeRunManifest({ pipeline, url, entry, server: await findServer(where) }, folder);
   return { replays, pipeline, prepared, bucket: pipeline.source.bucket, writeManifest };
 }
 
@@ -56,7 +51,7 @@ interface ManifestOf {
   readonly pipeline: Pipeline;
   readonly url: string;
   readonly entry: ReplayEntry;
-  readonly server: { readonly endpoint: string | undefined; readonly region: string | undefined };
+  readonly server: Server;
 }
 
 /** Writes the manifest of a replay to a folder or a bucket; returns where. */
@@ -87,9 +82,8 @@ export function missingOf({ missing }: ReplayEntry): readonly { uri: string; rea
 }
 
 /** All replays of the ledger, of any pipeline. */
-export async function allReplays({ ledger, data }: ReplayLocation): Promise<ReplayEntry[]> {
-  const url = ledger ?? ledgerIn(data ?? DATA_DEFAULT);
-  const opened = await openLedger(url, systemPorts, { readOnly: true });
+export async function allReplays(location: ReplayLocation): Promise<ReplayEntry[]> {
+  const opened = await openLedger(ledgerUrl(location), systemPorts, { readOnly: true });
   try {
     const entries: ReplayEntry[] = [];
     for (const { pipeline, generation } of await opened.stats()) {

@@ -1,10 +1,15 @@
 // Retry session: finds the records that a retry means, and retries each.
 
 import { systemPorts } from "../../platform/index.ts";
-import { queuesAt, type RetryOutcome, retryRecord } from "../../run/control/retry-record.ts";
-import { findRunningCloud } from "../../run/open/endpoint-file.ts";
+import {
+  type EmbeddedQueues,
+  queuesAt,
+  type RetryOutcome,
+  retryRecord,
+} from "../../run/control/retry-record.ts";
+import { isEmbeddedCloud } from "../../run/open/endpoint-file.ts";
+import { chooseEndpoint, findServer, ledgerUrl } from "../../run/open/find-server.ts";
 import { openLedger } from "../../run/open/open-ledger.ts";
-import { ledgerIn } from "../../run/prepare-run.ts";
 import { type EventHistory, findHistories } from "../../run/why/event-history.ts";
 import { namedPipeline } from "../reports/named-pipeline.ts";
 
@@ -13,6 +18,7 @@ export interface RetryLocation {
   readonly generation?: number | undefined;
   readonly ledger?: string | undefined;
   readonly data?: string | undefined;
+  readonly endpoint?: string | undefined;
   readonly queue?: string | undefined;
 }
 
@@ -22,21 +28,16 @@ export interface RetriedRecord {
   readonly outcome: RetryOutcome;
 }
 
-const DATA_DEFAULT = ".tidegate";
-
 export async function retryAll(what: string, location: RetryLocation): Promise<RetriedRecord[]> {
-  const { data = DATA_DEFAULT, queue } = location;
   const { pipeline, bucket, generation: usual } = await namedPipeline(location.pipeline);
   const generation = location.generation ?? usual;
-  const url = location.ledger ?? ledgerIn(data);
-  const ledger = await openLedger(url, systemPorts, { readOnly: true });
+  const ledger = await openLedger(ledgerUrl(location), systemPorts, { readOnly: true });
   try {
     const histories = await findHistories(ledger, { what, pipeline, bucket, generation });
-    // The messages of another ledger are in other queues.
-    const endpoint = location.ledger === undefined ? await findRunningCloud(data) : null;
-    const findQueues = async () => {
-      if (endpoint === null) return null;
-      return { endpoint, queues: queue === undefined ? await queuesAt(endpoint) : [queue] };
+    let queues: Promise<EmbeddedQueues | null> | undefined;
+    const findQueues = () => {
+      queues ??= embeddedQueues(location);
+      return queues;
     };
     const results: RetriedRecord[] = [];
     for (const history of histories) {
@@ -47,6 +48,14 @@ export async function retryAll(what: string, location: RetryLocation): Promise<R
   } finally {
     await ledger.close();
   }
+}
+
+/** Null on SQS. */
+async function embeddedQueues(location: RetryLocation): Promise<EmbeddedQueues | null> {
+  const { endpoint } = chooseEndpoint("SQS", await findServer(location));
+  if (endpoint === undefined || !(await isEmbeddedCloud(endpoint))) return null;
+  const { queue } = location;
+  return { endpoint, queues: queue === undefined ? await queuesAt(endpoint) : [queue] };
 }
 
 function nameOf({ object, key }: EventHistory): string {

@@ -14,7 +14,7 @@ export const bucketFlags = {
       "URL",
       null,
       "SQS and S3 endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else " +
-        "AWS; --ledger disables the search for a running cloud).",
+        "AWS; another ledger disables the search for a running cloud).",
     ),
     env: SETTINGS.endpoint.env,
   },
@@ -44,12 +44,12 @@ interface BucketFlagValues {
   readonly "tables-database"?: string | undefined;
 }
 
-/** The settings that these flags and a running cloud give. */
-export async function bucketSettings(flags: BucketFlagValues): Promise<RunSettings> {
-  const { data, ledger, generation, queue } = flags;
-  const { serverOf } = await import("../sessions/dead-letter-session.ts");
+/** The settings that these flags give. */
+export function bucketSettings(flags: BucketFlagValues): RunSettings {
+  const { endpoint, region, data, ledger, generation, queue } = flags;
   const given: RunSettings = {
-    ...(await serverOf(flags)),
+    endpoint,
+    region,
     data,
     ledger,
     generation,

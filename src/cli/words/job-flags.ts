@@ -24,7 +24,8 @@ export const targetFlags = {
     ...text(
       "URL",
       null,
-      "SQS and SNS endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS).",
+      "SQS and SNS endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS; " +
+        "another ledger or outbox disables the search for a running cloud).",
     ),
     env: SETTINGS.endpoint.env,
   },

@@ -33,7 +33,7 @@ export const serverLocation = {
       "URL",
       null,
       "SQS endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS; " +
-        "--ledger disables the search for a running cloud).",
+        "another ledger disables the search for a running cloud).",
     ),
     env: SETTINGS.endpoint.env,
   },

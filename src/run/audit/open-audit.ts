@@ -33,6 +33,7 @@ import type { RunSettings } from "../config.ts";
 import { devNames } from "../dev/dev-setup.ts";
 import { lateQueueOf } from "../late/open-completeness.ts";
 import { openAwsEnvironment, openAwsLister } from "../open/aws-environment.ts";
+import { findServer } from "../open/find-server.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import { type PreparedRun, prepareRun } from "../prepare-run.ts";
@@ -211,7 +212,8 @@ async function openSources(
   call: AuditCall,
   closers: (() => unknown)[],
 ): Promise<AuditSources> {
-  const { endpoint, region, ledger: url, deadLetterQueue } = settings;
+  const { ledger: url, deadLetterQueue } = settings;
+  const server = await findServer(settings);
   const ledger = await openLedger(url, systemPorts, { readOnly: true }); // O1
   closers.push(() => ledger.close());
   const { effects, what, close } = await openEffects(pipeline, ledger); // O2
@@ -220,13 +222,13 @@ async function openSources(
   const isFile = location.store === "sqlite";
   const records = isFile ? createAuditReader(ledger, { path: location.path }) : null;
   if (records !== null) closers.push(records.close);
-  const listing = await openAwsLister({ endpoint, region });
+  const listing = await openAwsLister(server);
   closers.push(listing.close);
   const readPipelineQueue = async (): Promise<QueueSnapshot> => {
     const queue = settings.queue ?? pipeline.source.queue ?? devNames(pipeline).queue;
     const lateQueue = lateQueueOf(pipeline);
-    const server = { queue, deadLetterQueue, lateQueue, endpoint, region };
-    const environment = await openAwsEnvironment(server).catch((error: unknown) => {
+    const queues = { queue, deadLetterQueue, lateQueue, server };
+    const environment = await openAwsEnvironment(queues).catch((error: unknown) => {
       if (!(error instanceof TidegateError) || error.code === "TG_CONFIG_INVALID") throw error;
       call.onWarning?.(`the queue cannot be read: ${error.message}`);
       return null;

@@ -7,6 +7,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { openAwsLister } from "../open/aws-environment.ts";
 import type { Environment } from "../open/environment.ts";
+import type { Server } from "../open/find-server.ts";
 import type { ReadySettings } from "../prepare-run.ts";
 import { closeAll } from "../open/close-all.ts";
 import { auditSources, summaryOf } from "./open-audit.ts";
@@ -21,6 +22,7 @@ export function startScheduledAudits(
   ports: {
     readonly ledger: Ledger;
     readonly telemetry: Telemetry;
+    readonly server: Server;
     readonly looks?: Environment["looks"];
   },
 ): ScheduledAudits | null {
@@ -30,8 +32,7 @@ export function startScheduledAudits(
     const message = "--audit-minutes needs a pipeline that names its bucket; set source.bucket";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
-  const { ledger, telemetry } = ports;
-  const { endpoint, region } = settings;
+  const { ledger, telemetry, server } = ports;
   const { suffix } = terms;
   const { clock } = systemPorts;
   return startAudits(
@@ -40,7 +41,7 @@ export function startScheduledAudits(
       ledger,
       telemetry,
       async runAudit(from, signal) {
-        const listing = await openAwsLister({ endpoint, region });
+        const listing = await openAwsLister(server);
         const closers: (() => unknown)[] = [listing.close];
         try {
           const { effects, what, close } = await openEffects(pipeline, ledger);

@@ -32,6 +32,7 @@ import type { RunSettings } from "../config.ts";
 import { devNames } from "../dev/dev-setup.ts";
 import { lateQueueOf } from "../late/open-completeness.ts";
 import { openAwsEnvironment, openAwsLister } from "../open/aws-environment.ts";
+import { findServer, type Server } from "../open/find-server.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { openSink } from "../open/open-sink.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
@@ -63,6 +64,7 @@ export interface BackfillCall extends Partial<Omit<BackfillRequest, "bucket">> {
 /** What `open` has opened; closing it closes everything, in reverse order. */
 interface Opened {
   readonly ledger: Ledger;
+  readonly server: Server;
   readonly lister: ObjectLister;
   readonly closers: (() => unknown)[];
 }
@@ -124,27 +126,29 @@ function refuse(message: string): never {
 }
 
 async function openStores({ pipeline, settings }: PreparedRun, dryRun: boolean): Promise<Opened> {
-  const { acceptClock = false, endpoint, region, ledger: url } = settings;
+  const { acceptClock = false, ledger: url } = settings;
+  const server = await findServer(settings);
   if (!dryRun) ensureLedgerFolder(url);
   const retentionMs = days(pipeline.ledgerRetentionDays);
   const options = dryRun ? { readOnly: true } : { retentionMs, acceptClock };
   const ledger = await openLedger(url, systemPorts, options); // O1
-  const listing = await openAwsLister({ endpoint, region });
-  return { ledger, lister: listing.lister, closers: [() => ledger.close(), listing.close] };
+  const listing = await openAwsLister(server);
+  const closers = [() => ledger.close(), listing.close];
+  return { ledger, server, lister: listing.lister, closers };
 }
 
 async function openRunner(
   { pipeline, settings }: PreparedRun,
-  { ledger, closers }: Opened,
+  { ledger, server, closers }: Opened,
   runId: string,
   call: BackfillCall & { readonly isNewer: VersionOrder | undefined },
 ) {
   const { onLogLine, isNewer, signal: lasting = new AbortController().signal } = call;
-  const { deadLetterQueue, endpoint, region, logLevel: level } = settings;
+  const { deadLetterQueue, logLevel: level } = settings;
   const name = settings.queue ?? pipeline.source.queue ?? devNames(pipeline).queue;
   const lateQueue = lateQueueOf(pipeline);
-  const server = { queue: name, deadLetterQueue, lateQueue, endpoint, region };
-  const environment = await openAwsEnvironment(server);
+  const queues = { queue: name, deadLetterQueue, lateQueue, server };
+  const environment = await openAwsEnvironment(queues);
   closers.push(() => environment.close());
   const sink: Sink | null = await openSink(
     pipeline,

@@ -7,7 +7,7 @@ import type { SQSClient } from "@aws-sdk/client-sqs";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
 import type { ConsoleCloud, QueueFigures } from "../../ports/console/console-source.ts";
 import type { QueueSummary } from "../../ports/console/console-views.ts";
-import { clientOptions } from "../open/aws-environment.ts";
+import { clientOptions, type Server } from "../open/find-server.ts";
 import { type CloudRoles, deadLetterQueueIn, roleOf } from "./embedded-cloud.ts";
 
 export interface AwsCloud extends ConsoleCloud {
@@ -25,15 +25,12 @@ interface Reader {
   readonly roles: CloudRoles;
 }
 
-export async function openAwsCloud(
-  location: { readonly endpoint: string | undefined; readonly region: string | undefined },
-  roles: CloudRoles,
-): Promise<AwsCloud> {
+export async function openAwsCloud(server: Server, roles: CloudRoles): Promise<AwsCloud> {
   const aws = await import("@aws-sdk/client-sqs").catch(() => {
     const message = "queues on AWS need the AWS SDK: npm install @aws-sdk/client-sqs";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   });
-  const client = new aws.SQSClient(clientOptions("SQS", location));
+  const client = new aws.SQSClient(clientOptions("SQS", server));
   const reader = { aws, client, roles };
   return {
     ...readsOf(reader),

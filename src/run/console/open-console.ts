@@ -110,8 +110,7 @@ export async function mountConsole(
       pipeline,
       file: dev?.file ?? pipeline?.name ?? "",
       queues: roles.queue === null ? [] : [roles.queue],
-      endpoint: options.endpoint,
-      region: options.region,
+      server: { endpoint: options.endpoint, region: options.region, cloud: null },
     },
     figures: async () => {
       const all = await countsOf(engine);

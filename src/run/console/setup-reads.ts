@@ -8,18 +8,18 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { FindingView, SetupCheck } from "../../ports/console/console-record-views.ts";
 import { readLiveSetup } from "../doctor/live-setup.ts";
 import { observedPipelineOf } from "../doctor/observed-pipeline.ts";
+import type { Server } from "../open/find-server.ts";
 
 export interface SetupOptions {
   readonly pipeline: Pipeline | null;
   /** The file of the pipeline, or its name. */
   readonly file: string;
   readonly queues: readonly string[];
-  readonly endpoint: string | undefined;
-  readonly region: string | undefined;
+  readonly server: Server;
 }
 
 export async function readSetupCheck(options: SetupOptions, now: number): Promise<SetupCheck> {
-  const { pipeline, file, queues, endpoint, region } = options;
+  const { pipeline, file, queues, server } = options;
   const setups: Setup[] = [];
   const unknown: string[] = [];
   if (pipeline !== null) {
@@ -28,7 +28,7 @@ export async function readSetupCheck(options: SetupOptions, now: number): Promis
   if (queues.length > 0) {
     try {
       const bucket = pipeline?.source.bucket ?? null;
-      const { setup, notes } = await readLiveSetup({ queues, bucket, endpoint, region });
+      const { setup, notes } = await readLiveSetup({ queues, bucket, server });
       setups.push(setup);
       unknown.push(...notes);
     } catch (error) {

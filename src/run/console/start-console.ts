@@ -16,6 +16,7 @@ import type { QueueFigures } from "../../ports/console/console-source.ts";
 import type { HttpReply } from "../../ports/http/http.ts";
 import { openCompleteness } from "../late/open-completeness.ts";
 import { type AwsEnvironment, openAwsEnvironment } from "../open/aws-environment.ts";
+import { findServer, ledgerUrl } from "../open/find-server.ts";
 import { openAwsCloud } from "./aws-cloud.ts";
 import type { CloudRoles } from "./embedded-cloud.ts";
 import { createMessageMask } from "./message-mask.ts";
@@ -23,7 +24,9 @@ import { type ConsoleAccess, openConsoleSource, serveSource } from "./open-conso
 import { createRefresher } from "./refresher.ts";
 
 export interface StartConsoleOptions extends ConsoleAccess {
-  readonly ledger: string;
+  /** Default: that of the data folder. */
+  readonly ledger?: string | undefined;
+  readonly data?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
   /** Null if only the ledger is shown. */
@@ -87,10 +90,10 @@ function elsewhere(): HttpReply {
 }
 
 async function sourceOf(options: StartConsoleOptions) {
-  const { pipeline, queue, endpoint, region, deadLetterQueue } = options;
-  const server = { endpoint, region };
+  const { pipeline, queue, deadLetterQueue } = options;
+  const server = await findServer(options);
   const environment =
-    queue === null ? null : await openAwsEnvironment({ queue, deadLetterQueue, ...server });
+    queue === null ? null : await openAwsEnvironment({ queue, deadLetterQueue, server });
   const roles: CloudRoles = {
     bucket: pipeline?.source.bucket ?? null,
     prefix: pipeline?.source.prefix ?? "",
@@ -106,7 +109,7 @@ async function sourceOf(options: StartConsoleOptions) {
   return openConsoleSource({
     ...options,
     embedded: false,
-    url: options.ledger,
+    url: ledgerUrl(options),
     running: null,
     names: { bucket: roles.bucket, topic: null },
     cloud,
@@ -116,8 +119,7 @@ async function sourceOf(options: StartConsoleOptions) {
       pipeline,
       file: options.file ?? pipeline?.name ?? "",
       queues: roles.queue === null ? [] : [roles.queue],
-      ...server,
-      endpoint,
+      server,
     },
     figures: figuresOf(roles, cloud.figures),
     openQueues: environment === null ? null : async () => queuesOf(environment),

@@ -67,9 +67,10 @@ export async function startDev(
   });
   const open = openRenewer.bind(null, environment);
   const { endpoint } = cloud;
-  const host = { environment, openRenewer: open, endpoint };
-  const running = await runPipeline(run, host, options);
   const { ledger, region } = run.settings;
+  const server = { endpoint, region, cloud: null };
+  const host = { environment, openRenewer: open, server };
+  const running = await runPipeline(run, host, options);
   const { objects } = cloud;
   const dev = { pipeline: run.pipeline, file: options.file, names, running, objects };
   const { onError = printError } = options;

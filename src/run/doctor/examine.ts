@@ -11,6 +11,7 @@ import { EMPTY_SETUP, joinSetups, type Setup } from "../../doctor/setup.ts";
 import { loadTerraform } from "../../doctor/terraform/load-terraform.ts";
 import { terraformSetup } from "../../doctor/terraform/terraform-setup.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { findServer } from "../open/find-server.ts";
 import { loadPipeline } from "../open/load-pipeline.ts";
 import { readLiveSetup } from "./live-setup.ts";
 import { observedPipelineOf } from "./observed-pipeline.ts";
@@ -26,6 +27,8 @@ export interface ExamineOptions {
   readonly code?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
+  /** Folder of a cloud that may be running. Default: ".tidegate". */
+  readonly data?: string | undefined;
 }
 
 export interface Examination {
@@ -104,12 +107,14 @@ function examineCode(folder: string): Examined {
 }
 
 async function examineLive(
-  { endpoint, region }: ExamineOptions,
+  location: ExamineOptions,
   queues: readonly string[],
   pipeline: Pipeline | null,
 ): Promise<Examined> {
   const bucket = pipeline?.source.bucket ?? null;
-  const { setup, notes } = await readLiveSetup({ queues, bucket, endpoint, region });
+  const { endpoint, region, data } = location;
+  const server = await findServer({ endpoint, region, data });
+  const { setup, notes } = await readLiveSetup({ queues, bucket, server });
   const names = setup.queues.map(({ name }) => name).join(", ");
   return { setup, checked: `live queues ${names}`, notes };
 }

@@ -21,7 +21,8 @@ import {
   type ObservedSubscription,
   type Setup,
 } from "../../doctor/setup.ts";
-import { clientOptions } from "../open/aws-environment.ts";
+import { clientOptions, type Server } from "../open/find-server.ts";
+import { isLoopbackUrl } from "../open/store-url.ts";
 
 /** Subscriptions of a topic beyond these are not read. */
 const SUBSCRIPTIONS_MAX = 100;
@@ -31,8 +32,7 @@ export interface LiveQueueOptions {
   readonly queues: readonly string[];
   /** The bucket of a pipeline. */
   readonly bucket: string | null;
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
+  readonly server: Server;
 }
 
 export interface LiveReading {
@@ -42,11 +42,13 @@ export interface LiveReading {
 
 export async function readLiveSetup(options: LiveQueueOptions): Promise<LiveReading> {
   const { SQSClient, S3Client, SNSClient } = await loadClients();
-  const sqs = new SQSClient(clientOptions("SQS", options));
-  const sns = new SNSClient(clientOptions("SNS", options));
-  const s3Options = clientOptions("S3", options);
+  const { server } = options;
+  const sqsOptions = clientOptions("SQS", server);
+  const sqs = new SQSClient(sqsOptions);
+  const sns = new SNSClient(clientOptions("SNS", server));
+  const s3Options = clientOptions("S3", server);
   const s3 = new S3Client({ ...s3Options, forcePathStyle: "endpoint" in s3Options });
-  const local = "credentials" in clientOptions("SQS", options); // I3
+  const local = isLoopbackUrl(sqsOptions.endpoint); // I3
   try {
     return await new LiveReader({ sqs, sns, s3 }, local).read(options);
   } finally {

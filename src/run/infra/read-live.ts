@@ -15,8 +15,7 @@ import type {
   LiveTopic,
 } from "../../infra/infra-diff.ts";
 import type { InfraPlan } from "../../infra/infra-plan.ts";
-import { type AwsService, serviceEndpoint } from "../open/service-endpoint.ts";
-import { localCredentials } from "../open/store-url.ts";
+import { type AwsService, clientOptions } from "../open/find-server.ts";
 
 export interface LiveOptions {
   /** Endpoint of SQS, SNS and S3. Default: the variables of the AWS SDK, or AWS. */
@@ -82,17 +81,9 @@ async function loadSdk() {
 
 /** Endpoint, region and credentials of a client. */
 export function clientConfig(service: AwsService, options: LiveOptions) {
-  const { endpoint: all, dynamoEndpoint, region = process.env.AWS_REGION } = options;
-  const given = service === "DYNAMODB" ? (dynamoEndpoint ?? undefined) : all;
-  const endpoint = serviceEndpoint(service, given);
-  const credentials = localCredentials(endpoint);
-  const fallback = "credentials" in credentials ? "us-east-1" : undefined;
-  const chosen = region || fallback; // An empty variable is not a region.
-  return {
-    ...(endpoint !== undefined && { endpoint }),
-    ...(chosen !== undefined && { region: chosen }),
-    ...credentials,
-  };
+  const { endpoint: all, dynamoEndpoint, region } = options;
+  const endpoint = service === "DYNAMODB" ? (dynamoEndpoint ?? undefined) : all;
+  return clientOptions(service, { endpoint, region, cloud: null }); // F3 of find-server.ts
 }
 
 interface SdkFailure {

@@ -9,22 +9,21 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import { openAwsEnvironment } from "../open/aws-environment.ts";
+import { findServer, ledgerUrl } from "../open/find-server.ts";
 import { openLedger } from "../open/open-ledger.ts";
-import { ledgerIn } from "../prepare-run.ts";
 
-const DATA_DEFAULT = ".tidegate";
 const POLL_MS: DurationMs = seconds(1);
 
 /** Which pipeline, and where its ledger and queues are. */
 export interface CompletenessOptions {
   /** A ledger URL, or an open ledger. Default: ledger.db in the data folder. */
   readonly ledger?: string | Ledger | undefined;
-  /** Folder of the default ledger. Default: ".tidegate". */
+  /** Folder of the default ledger, and of a cloud that may be running. Default: ".tidegate". */
   readonly data?: string | undefined;
   /** Name, URL or ARN of the queue. Default: the pipeline's. */
   readonly queue?: string | undefined;
   readonly deadLetterQueue?: string | undefined;
-  /** SQS endpoint. Default: AWS, or AWS_ENDPOINT_URL. */
+  /** SQS endpoint. Default: AWS_ENDPOINT_URL, else the cloud that runs on `data`, else AWS. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
 }
@@ -42,7 +41,7 @@ export async function openCompleteness(
   pipeline: Pipeline,
   options: CompletenessOptions = {},
 ): Promise<OpenedCompleteness> {
-  const { ledger: given, data = DATA_DEFAULT, deadLetterQueue, endpoint, region } = options;
+  const { ledger: given, data, deadLetterQueue } = options;
   const isOpen = given !== undefined && typeof given !== "string";
   const queue = options.queue ?? pipeline.source.queue;
   if (queue === null) {
@@ -50,16 +49,17 @@ export async function openCompleteness(
   }
   const ledger = isOpen
     ? given
-    : await openLedger(given ?? ledgerIn(data), systemPorts, { readOnly: true });
+    : await openLedger(ledgerUrl({ ledger: given, data }), systemPorts, { readOnly: true });
   const closeLedger = async () => {
     if (!isOpen) await ledger.close();
   };
   const lateQueue = lateQueueOf(pipeline);
-  const server = { queue, deadLetterQueue, endpoint, region, lateQueue };
-  const environment = await openAwsEnvironment(server).catch(async (error: unknown) => {
-    await closeLedger();
-    throw error;
-  });
+  const environment = await findServer(options)
+    .then((server) => openAwsEnvironment({ queue, deadLetterQueue, lateQueue, server }))
+    .catch(async (error: unknown) => {
+      await closeLedger();
+      throw error;
+    });
   const completeUpTo = async () => {
     const looks = await environment.looks();
     const ports = { ...systemPorts, ledger, looks, objects: environment.objects };

@@ -20,6 +20,7 @@ import type { ManifestSeal } from "../../lineage/run-manifest.ts";
 import type { ObjectWriter, WriteCondition } from "../../ports/objects/object-writer.ts";
 import { storedJson } from "../lineage/manifest-input.ts";
 import { openAwsWriter } from "../open/aws-environment.ts";
+import type { Server } from "../open/find-server.ts";
 
 const SEAL_METADATA = "sealed";
 const RUN_LINE = '  "run": ';
@@ -48,10 +49,7 @@ export interface ManifestTarget {
 }
 
 /** A folder, or `s3://bucket/prefix`. */
-export async function openManifestTarget(
-  target: string,
-  server: { readonly endpoint?: string | undefined; readonly region?: string | undefined },
-): Promise<ManifestTarget> {
+export async function openManifestTarget(target: string, server: Server): Promise<ManifestTarget> {
   const [, bucket, prefix = ""] = BUCKET_URL.exec(target) ?? [];
   if (bucket === undefined) return folderTarget(target);
   const { writer, close } = await openAwsWriter(server);

@@ -3,7 +3,7 @@
 //       the packages to install.
 //   A2. The SDK finds the credentials. An endpoint on this machine gets placeholder credentials if
 //       there are none: it requires a signature and checks no key.
-//   A3. Queues and objects may be on different servers (E1 of service-endpoint.ts).
+//   A3. Queues and objects may be on different servers (F2 of find-server.ts).
 
 import { TidegateError } from "../../core/errors.ts";
 import type { ObjectLister } from "../../ports/objects/object-lister.ts";
@@ -14,8 +14,7 @@ import { openLater } from "../late/late-queue.ts";
 import { looksAt } from "../late/look-at-queues.ts";
 import type { LeaseThreadConfig } from "../leases/lease-thread.ts";
 import type { Environment } from "./environment.ts";
-import { type AwsService, serviceEndpoint } from "./service-endpoint.ts";
-import { localCredentials } from "./store-url.ts";
+import { clientOptions, type Server } from "./find-server.ts";
 
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
 
@@ -26,9 +25,7 @@ export interface AwsEnvironmentOptions {
   readonly deadLetterQueue?: string | undefined;
   /** The queue of `late: { queue }`; opened when it is first used. */
   readonly lateQueue?: string | undefined;
-  /** Endpoint of SQS and S3. Default: the variables of the AWS SDK, or AWS. */
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
+  readonly server: Server;
 }
 
 export interface AwsEnvironment extends Environment {
@@ -41,8 +38,8 @@ export interface AwsEnvironment extends Environment {
 /** Opens a queue, its dead-letter queue and the objects that its messages refer to. */
 export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promise<AwsEnvironment> {
   const { S3Client, ...aws } = await loadSdk();
-  const client = clientOptions("SQS", options);
-  const objectClient = clientOptions("S3", options); // A3
+  const client = clientOptions("SQS", options.server);
+  const objectClient = clientOptions("S3", options.server); // A3
   const sqs = aws.createConsumerClient(client);
   const s3 = new S3Client({ ...objectClient, forcePathStyle: "endpoint" in objectClient });
   const close = async () => {
@@ -73,11 +70,9 @@ export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promis
 }
 
 /** Opens objects without a queue, for callers that read some of their own. */
-export async function openAwsObjects(
-  options: Pick<AwsEnvironmentOptions, "endpoint" | "region">,
-): Promise<ObjectSource> {
+export async function openAwsObjects(server: Server): Promise<ObjectSource> {
   const { S3Client, createS3ObjectSource } = await loadSdk();
-  const client = clientOptions("S3", options);
+  const client = clientOptions("S3", server);
   return createS3ObjectSource({
     client: new S3Client({ ...client, forcePathStyle: "endpoint" in client }),
   });
@@ -85,22 +80,22 @@ export async function openAwsObjects(
 
 /** Opens the listings of buckets. */
 export async function openAwsLister(
-  options: Pick<AwsEnvironmentOptions, "endpoint" | "region">,
+  server: Server,
 ): Promise<{ readonly lister: ObjectLister; close(): void }> {
   const { S3Client } = await loadSdk();
   const { createS3ObjectLister } = await import("../../aws/s3/s3-object-lister.ts");
-  const given = clientOptions("S3", options);
+  const given = clientOptions("S3", server);
   const client = new S3Client({ ...given, forcePathStyle: "endpoint" in given });
   return { lister: createS3ObjectLister({ client }), close: () => client.destroy() };
 }
 
 /** Opens conditional writes of objects. */
 export async function openAwsWriter(
-  options: Pick<AwsEnvironmentOptions, "endpoint" | "region">,
+  server: Server,
 ): Promise<{ readonly writer: ObjectWriter; close(): void }> {
   const { S3Client } = await loadSdk();
   const { createS3ObjectWriter } = await import("../../aws/s3/s3-object-writer.ts");
-  const given = clientOptions("S3", options);
+  const given = clientOptions("S3", server);
   const client = new S3Client({ ...given, forcePathStyle: "endpoint" in given });
   return { writer: createS3ObjectWriter({ client }), close: () => client.destroy() };
 }
@@ -134,20 +129,4 @@ async function loadSdk() {
     const message = `SQS and S3 need the AWS SDK: npm install ${PACKAGES}`;
     throw new TidegateError("TG_CONFIG_INVALID", message, { cause: error }); // A1
   }
-}
-
-/** The options of an AWS client: endpoint, region, and placeholder credentials if needed (A2). */
-export function clientOptions(
-  service: AwsService,
-  options: Pick<AwsEnvironmentOptions, "endpoint" | "region">,
-) {
-  const endpoint = serviceEndpoint(service, options.endpoint);
-  const credentials = localCredentials(endpoint); // A2
-  const fallback = "credentials" in credentials ? "us-east-1" : undefined;
-  const region = options.region ?? process.env.AWS_REGION ?? fallback;
-  return {
-    ...(endpoint !== undefined && { endpoint }),
-    ...(region !== undefined && { region }),
-    ...credentials,
-  };
 }

@@ -2,19 +2,32 @@
 // folder.
 //   E1. The process that runs the cloud writes the file once requests are answered, and removes it
 //       on close. A crash leaves it behind.
-//   E2. So a reader trusts it only if the process is alive and the endpoint passes a health check.
+//   E2. A cloud runs as long as the operating system holds the lock on its folder (folder-lock.ts).
+//       The process id only decides if the lock cannot be looked at. The file of a process that
+//       ended is ignored; NODE_DEBUG=tidegate shows it.
 //   E3. A cloud runs without the file, for example on a full disk; commands then need --endpoint.
+//   E4. A cloud that runs may be slow or answer 503: it is still the cloud. Only one that does not
+//       answer at all, or is another program, has a failure.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { debuglog } from "node:util";
 
 interface EndpointEntry {
   readonly endpoint: string;
   readonly pid: number;
 }
 
+/** The cloud that runs on a data folder. */
+export interface FolderCloud extends EndpointEntry {
+  readonly data: string;
+  /** Why it cannot be used, as a predicate; null if it answers. */
+  readonly failure: string | null;
+}
+
 const FILE = "endpoint.json";
-const HEALTH_MS_MAX = 1_000;
+const ANSWER_MS_MAX = 10_000;
+const debug = debuglog("tidegate");
 
 /** Writes the file as a whole; the returned function removes it (E1). */
 export function writeEndpointFile(data: string, endpoint: string): () => void {
@@ -33,29 +46,63 @@ export function writeEndpointFile(data: string, endpoint: string): () => void {
   };
 }
 
-/** The endpoint of the embedded cloud that runs on a data folder; null if there is none (E2). */
-export async function findRunningCloud(data: string): Promise<string | null> {
+/** The embedded cloud that runs on a data folder; null if none does (E2). */
+export async function findFolderCloud(
+  data: string,
+  answerMsMax = ANSWER_MS_MAX,
+): Promise<FolderCloud | null> {
   const entry = readEntry(data);
-  if (entry === null || !isAlive(entry.pid)) return null;
-  return (await isEmbeddedCloud(entry.endpoint)) ? entry.endpoint : null;
+  if (entry === null) return null;
+  if (!(await isRunning(data, entry.pid))) {
+    debug("%s of the ended process %d is ignored", join(data, FILE), entry.pid);
+    return null;
+  }
+  const answer = await askCloud(entry.endpoint, answerMsMax);
+  return { ...entry, data, failure: answer === "cloud" ? null : answer.failure };
 }
 
-/** Whether the server at an endpoint is an embedded cloud. */
+/** Whether the server at an endpoint is an embedded cloud; not if it does not answer. */
 export async function isEmbeddedCloud(endpoint: string): Promise<boolean> {
+  return (await askCloud(endpoint, ANSWER_MS_MAX)) === "cloud";
+}
+
+/** E4 */
+async function askCloud(
+  endpoint: string,
+  answerMsMax: number,
+): Promise<"cloud" | { readonly failure: string }> {
+  const signal = AbortSignal.timeout(answerMsMax);
   try {
-    const url = new URL("/_tidegate/health", endpoint);
-    const reply = await fetch(url, { signal: AbortSignal.timeout(HEALTH_MS_MAX) });
-    const { service } = (await reply.json()) as { service?: unknown };
-    return reply.ok && service === "tidegate";
-  } catch {
-    return false;
+    const reply = await fetch(new URL("/_tidegate/health", endpoint), { signal });
+    const isCloud = serviceOf(await reply.text()) === "tidegate";
+    return isCloud ? "cloud" : { failure: `is another program, which answered ${reply.status}` };
+  } catch (error) {
+    if (signal.aborted) return { failure: `did not answer within ${answerMsMax / 1_000} s` };
+    const { cause } = error as { cause?: { code?: string } };
+    return { failure: `did not answer (${cause?.code ?? "no HTTP answer"})` };
   }
+}
+
+function serviceOf(text: string): unknown {
+  try {
+    return JSON.parse(text)?.service;
+  } catch {
+    return undefined;
+  }
+}
+
+/** E2 */
+async function isRunning(data: string, pid: number): Promise<boolean> {
+  // Loaded here because a command without a cloud needs no SQLite for it.
+  const { isFolderLocked } = await import("../../stores/sqlite/broker/folder-lock.ts");
+  return isFolderLocked(data) ?? isAlive(pid);
 }
 
 function readEntry(data: string): EndpointEntry | null {
   try {
     const { endpoint, pid } = JSON.parse(readFileSync(join(data, FILE), "utf8"));
-    return typeof endpoint === "string" && Number.isSafeInteger(pid) ? { endpoint, pid } : null;
+    const isEntry = URL.canParse(endpoint) && Number.isSafeInteger(pid);
+    return isEntry ? { endpoint, pid } : null;
   } catch {
     return null;
   }

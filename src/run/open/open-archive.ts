@@ -4,6 +4,7 @@ import { createMessageArchive } from "../../ingest/archive/message-archive.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { MessageArchive } from "../../ports/message-archive.ts";
 import { openAwsWriter } from "./aws-environment.ts";
+import type { Server } from "./find-server.ts";
 
 export interface OpenedArchive {
   /** Null if the pipeline has none. */
@@ -13,7 +14,7 @@ export interface OpenedArchive {
 
 export async function openArchive(
   { archive: settings }: Pipeline,
-  server: { readonly endpoint?: string | undefined; readonly region?: string | undefined },
+  server: Server,
 ): Promise<OpenedArchive> {
   if (settings === null) return { archive: null, close: async () => undefined };
   const { writer, close } = await openAwsWriter(server);

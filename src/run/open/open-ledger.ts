@@ -7,7 +7,7 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
-import { serviceEndpoint } from "./service-endpoint.ts";
+import { chooseEndpoint } from "./find-server.ts";
 import { loadDriver, localCredentials, parseStoreUrl } from "./store-url.ts";
 
 export interface LedgerPorts {
@@ -54,7 +54,8 @@ export async function openLedger(
       const load = () => import("../../stores/dynamodb/ledger.ts");
       const { createDynamoLedger } = await loadDriver("ledger", "@aws-sdk/client-dynamodb", load);
       const { store: _, ...table } = location;
-      const credentials = localCredentials(serviceEndpoint("DYNAMODB", location.endpoint));
+      const server = { endpoint: location.endpoint, cloud: null };
+      const credentials = localCredentials(chooseEndpoint("DYNAMODB", server).endpoint);
       return await createDynamoLedger(ports, { ...table, ...credentials, ...options });
     }
   }

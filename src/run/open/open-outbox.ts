@@ -6,8 +6,8 @@ import { existsSync } from "node:fs";
 import { TidegateError } from "../../core/errors.ts";
 import type { Outbox } from "../../ports/outbox.ts";
 import { createMemoryOutbox } from "../../stores/memory/outbox.ts";
+import { chooseEndpoint } from "./find-server.ts";
 import type { LedgerPorts } from "./open-ledger.ts";
-import { serviceEndpoint } from "./service-endpoint.ts";
 import { loadDriver, localCredentials, parseStoreUrl } from "./store-url.ts";
 
 export type OutboxPorts = Pick<LedgerPorts, "clock" | "random">;
@@ -63,7 +63,8 @@ export async function openOutbox(
       const load = () => import("../../stores/dynamodb/outbox.ts");
       const { createDynamoOutbox } = await loadDriver("outbox", "@aws-sdk/client-dynamodb", load);
       const { store: _, ...table } = location;
-      const credentials = localCredentials(serviceEndpoint("DYNAMODB", location.endpoint));
+      const server = { endpoint: location.endpoint, cloud: null };
+      const credentials = localCredentials(chooseEndpoint("DYNAMODB", server).endpoint);
       return await createDynamoOutbox(ports, { ...table, ...credentials, ...options });
     }
   }

@@ -82,9 +82,13 @@ export async function loadDriver<T>(
   }
 }
 
+/** Whether an endpoint is on this machine. */
+export function isLoopbackUrl(endpoint: string | undefined): boolean {
+  return endpoint !== undefined && LOOPBACK.test(new URL(endpoint).hostname);
+}
+
 /** Placeholder credentials for an endpoint on this machine, which requires a signature only. */
 export function localCredentials(endpoint: string | undefined) {
-  if (endpoint === undefined || process.env.AWS_ACCESS_KEY_ID !== undefined) return {};
-  if (!LOOPBACK.test(new URL(endpoint).hostname)) return {};
+  if (process.env.AWS_ACCESS_KEY_ID !== undefined || !isLoopbackUrl(endpoint)) return {};
   return { credentials: { accessKeyId: "local", secretAccessKey: "local" } };
 }

@@ -41,6 +41,7 @@ import {
 } from "../../replay/replay-registry.ts";
 import { type ReplayOutcome, recordsOfReplay, runReplay } from "../../replay/run-replay.ts";
 import { openAwsObjects } from "../open/aws-environment.ts";
+import { findServer } from "../open/find-server.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { openSink } from "../open/open-sink.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
@@ -335,7 +336,7 @@ export class LedgerReplays implements Replays {
   /** Keeps what the check of versions opened, so that the handler need not ask again. */
   async #objects(): Promise<OpenedObjects> {
     this.#opened ??= new OpenedObjects(
-      this.#options.objects ?? (await openAwsObjects(this.#options)),
+      this.#options.objects ?? (await openAwsObjects(await findServer(this.#options))),
       this.#closing.signal,
     );
     return this.#opened;

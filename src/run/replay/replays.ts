@@ -15,6 +15,8 @@ import type { ReplayOutcome, ReplayProgress } from "../../replay/run-replay.ts";
 export interface ReplaysOptions {
   /** The URL of the ledger. */
   readonly ledger: string;
+  /** The data folder, on which a cloud may run. Default: ".tidegate". */
+  readonly data?: string | undefined;
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
   /** The file of the pipeline, for the code digest. */

@@ -9,6 +9,7 @@ import { startLineageEvents } from "../lineage/lineage-events.ts";
 import { outputLocations } from "../lineage/output-locations.ts";
 import { type LiveManifests, startLiveManifests } from "../manifests/live-manifests.ts";
 import { checkManifestTarget, openManifestTarget } from "../manifests/manifest-target.ts";
+import type { Server } from "../open/find-server.ts";
 import type { PreparedRun } from "../prepare-run.ts";
 import { isProcessRunning } from "../replay/replay-refusals.ts";
 import { recordRun } from "./record-run.ts";
@@ -20,7 +21,7 @@ interface RecordingPorts {
   readonly runId: string;
   readonly state: { readonly failure: string | null };
   readonly file: string | undefined;
-  readonly endpoint: string | undefined;
+  readonly server: Server;
 }
 
 /** Records the run in the ledger and reports it; returns how to end both. */
@@ -44,12 +45,12 @@ export async function startRecording(
 }
 
 async function startManifests(
-  { ledger, telemetry, runId, endpoint: given }: RecordingPorts,
+  { ledger, telemetry, runId, server }: RecordingPorts,
   { pipeline, settings }: PreparedRun,
 ): Promise<LiveManifests | null> {
-  const { manifests, ledger: url, endpoint = given, region } = settings;
+  const { manifests, ledger: url } = settings;
   if (manifests === undefined) return null;
-  const target = await openManifestTarget(manifests, { endpoint, region });
+  const target = await openManifestTarget(manifests, server);
   const { name, generation } = pipeline;
   return startLiveManifests(
     { ...systemPorts, ledger, telemetry, target, isAlive },

@@ -9,6 +9,7 @@ import type { Sink } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { startScheduledAudits } from "../audit/start-scheduled.ts";
 import type { Environment } from "../open/environment.ts";
+import type { Server } from "../open/find-server.ts";
 import { findOutbox, openOutbox } from "../open/open-outbox.ts";
 import { parseStoreUrl } from "../open/store-url.ts";
 import type { ReadySettings } from "../prepare-run.ts";
@@ -22,6 +23,7 @@ interface UpkeepPorts {
   readonly ledger: Ledger;
   readonly telemetry: Telemetry;
   readonly sink: Sink | null;
+  readonly server: Server;
 }
 
 /** Purges, and sweeps if the settings ask for it. */

@@ -66,7 +66,7 @@ test("an object version that is gone: reported before anything runs", async () =
   await world.put("in/a.csv", { a1: 1 });
   await world.put("in/b.csv", { b1: 1 });
   const { endpoint } = world.dev;
-  const present = await openAwsObjects({ endpoint });
+  const present = await openAwsObjects({ endpoint, cloud: null });
   const objects: ObjectSource = {
     open: async (pin, signal) =>
       pin.key === "in/a.csv" ? { kind: "missing" } : await present.open(pin, signal),
@@ -183,7 +183,7 @@ test("a full disk while a replay runs: its records are retried until there is sp
   try {
     await using world = await startReplayWorld(path, "data");
     await world.put("in/a.csv", { a1: 1 });
-    const present = await openAwsObjects({ endpoint: world.dev.endpoint });
+    const present = await openAwsObjects({ endpoint: world.dev.endpoint, cloud: null });
     const signal = new AbortController().signal;
     const opened = await present.open(
       { bucket: "orders", key: "in/a.csv", versionId: null, etag: null },

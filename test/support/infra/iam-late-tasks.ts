@@ -91,7 +91,7 @@ const NEVER = new AbortController().signal;
 export async function dispatchTasks(world: IamWorld): Promise<void> {
   const { endpoint } = world.recorder("consumer");
   const client = new ecsSdk.ECSClient({ ...LOCAL, endpoint });
-  const objects = await openAwsObjects({ endpoint, region: "us-east-1" });
+  const objects = await openAwsObjects({ endpoint, region: "us-east-1", cloud: null });
   const settings = {
     cluster: "jobs",
     taskDefinition: "download:7",

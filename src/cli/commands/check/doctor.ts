@@ -2,7 +2,9 @@
 
 import { existsSync } from "node:fs";
 import { packageVersion } from "../../../platform/package-version.ts";
+import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
+import { ledgerLocation, serverLocation } from "../../words/location-flags.ts";
 
 const PIPELINE_DEFAULT = "pipeline.ts";
 
@@ -18,8 +20,16 @@ export const doctor = command({
     queue: text("QUEUE[,QUEUE]", null, "Live queues to check: names, URLs or ARNs."),
     terraform: text("FOLDER", null, "Folder of Terraform files to check."),
     code: text("FOLDER", null, "Folder whose code is checked (default: that of FILE)."),
-    endpoint: text("URL", null, "Endpoint of live queues (default: AWS, or AWS_ENDPOINT_URL)."),
-    region: text("REGION", null, "Region of live queues."),
+    endpoint: {
+      ...text(
+        "URL",
+        null,
+        "SQS, SNS and S3 endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS).",
+      ),
+      env: SETTINGS.endpoint.env,
+    },
+    region: serverLocation.region,
+    data: ledgerLocation.data,
     checklist: toggle("Print the checklists of the documents, ticked, with evidence."),
     json: toggle("Print the findings as JSON."),
     sarif: toggle("Print the findings as SARIF 2.1.0, for code scanning."),
@@ -34,7 +44,7 @@ export const doctor = command({
     }
     if (flags.json && flags.sarif) throw new UsageError("use --json or --sarif, not both");
     const { examine } = await import("../../../run/doctor/examine.ts");
-    const { terraform, code, endpoint, region } = flags;
+    const { terraform, code, endpoint, region, data } = flags;
     const named = [flags.queue, terraform, code].some((flag) => flag !== undefined);
     const fallback = !named && existsSync(PIPELINE_DEFAULT) ? PIPELINE_DEFAULT : undefined;
     const examination = await examine({
@@ -44,6 +54,7 @@ export const doctor = command({
       code,
       endpoint,
       region,
+      data,
     });
     const { findings, checked, notes } = examination;
     for (const note of notes) out.note(note);

@@ -5,7 +5,7 @@
 import { SETTINGS } from "../../../run/config.ts";
 import type { RetryOutcome } from "../../../run/control/retry-record.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../../command.ts";
-import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
+import { generationFlag, ledgerLocation, serverLocation } from "../../words/location-flags.ts";
 
 const GOES_ON: ReadonlySet<RetryOutcome["kind"]> = new Set(["retried", "visible", "waits"]);
 
@@ -26,6 +26,7 @@ export const retry = command({
       "Only this generation (default: 0 of a named pipeline, otherwise all).",
     ),
     ...ledgerLocation,
+    endpoint: serverLocation.endpoint,
     queue: {
       ...text("QUEUE", null, "Queue of the pipeline (default: all queues of the cloud)."),
       env: SETTINGS.queue.env,

@@ -59,14 +59,14 @@ export const recordsDuplicates = command({
       import("../../reports/record-list.ts"),
       import("../../../run/open/open-ledger.ts"),
     ]);
-    const [{ ledgerIn }, { namedPipeline }, { systemPorts }] = await Promise.all([
-      import("../../../run/prepare-run.ts"),
+    const [{ ledgerUrl }, { namedPipeline }, { systemPorts }] = await Promise.all([
+      import("../../../run/open/find-server.ts"),
       import("../../reports/named-pipeline.ts"),
       import("../../../platform/index.ts"),
     ]);
     const named = await namedPipeline(flags.pipeline);
     const generation = flags.generation ?? named.generation;
-    const url = flags.ledger ?? ledgerIn(flags.data ?? "");
+    const url = ledgerUrl(flags);
     const ledger = await openLedger(url, systemPorts, { readOnly: true });
     try {
       let count = 0;
@@ -121,17 +121,17 @@ export const recordsList = command({
     json: toggle("Print each record as a JSON line, with its input and its run."),
   },
   async run({ flags, out }) {
-    const [{ listRecords }, { openLedger }, { ledgerIn }, { namedPipeline }, { systemPorts }] =
+    const [{ listRecords }, { openLedger }, { ledgerUrl }, { namedPipeline }, { systemPorts }] =
       await Promise.all([
         import("../../reports/record-list.ts"),
         import("../../../run/open/open-ledger.ts"),
-        import("../../../run/prepare-run.ts"),
+        import("../../../run/open/find-server.ts"),
         import("../../reports/named-pipeline.ts"),
         import("../../../platform/index.ts"),
       ]);
     const named = await namedPipeline(flags.pipeline);
     const generation = flags.generation ?? named.generation;
-    const url = flags.ledger ?? ledgerIn(flags.data ?? "");
+    const url = ledgerUrl(flags);
     const ledger = await openLedger(url, systemPorts, { readOnly: true });
     try {
       const { since, until, prefix, outcome, by, limit = Number(LIMIT_DEFAULT) } = flags;

@@ -24,18 +24,18 @@ export const why = command({
     json: toggle("Print each history as a JSON line."),
   },
   async run({ argument: what = "", flags, out }) {
-    const [{ findHistories }, { describeHistory }, { openLedger }, { ledgerIn }, { systemPorts }] =
+    const [{ findHistories }, { describeHistory }, { openLedger }, { ledgerUrl }, { systemPorts }] =
       await Promise.all([
         import("../../../run/why/event-history.ts"),
         import("../../../run/why/describe-history.ts"),
         import("../../../run/open/open-ledger.ts"),
-        import("../../../run/prepare-run.ts"),
+        import("../../../run/open/find-server.ts"),
         import("../../../platform/index.ts"),
       ]);
     const { namedPipeline } = await import("../../reports/named-pipeline.ts");
     const named = await namedPipeline(flags.pipeline);
     const generation = flags.generation ?? named.generation;
-    const url = flags.ledger ?? ledgerIn(flags.data ?? "");
+    const url = ledgerUrl(flags);
     const ledger: Ledger = await openLedger(url, systemPorts, { readOnly: true });
     try {
       const { pipeline, bucket } = named;

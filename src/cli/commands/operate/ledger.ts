@@ -40,9 +40,8 @@ async function ledgerAt(flags: {
   readonly url?: string | undefined;
   readonly data?: string | undefined;
 }): Promise<string> {
-  if (flags.url !== undefined) return flags.url;
-  const { ledgerIn } = await import("../../../run/prepare-run.ts");
-  return ledgerIn(flags.data ?? "");
+  const { ledgerUrl } = await import("../../../run/open/find-server.ts");
+  return ledgerUrl({ ledger: flags.url, data: flags.data });
 }
 
 /** Loaded here to keep other commands fast. */

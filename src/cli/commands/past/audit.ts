@@ -70,7 +70,7 @@ export const auditCommand = command({
     boundThreadHeaps();
     const stopping = new AbortController();
     void stopSignal().then(() => stopping.abort(new Error("stopped")));
-    const settings = await bucketSettings(flags);
+    const settings = bucketSettings(flags);
     const pipeline = await loadPipeline(file);
     const { from, to, bucket, prefix, suffix, grace } = flags;
     const keys = { publicKey, signingKey: key };

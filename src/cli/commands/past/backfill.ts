@@ -39,7 +39,7 @@ export const backfillCommand = command({
     const { since = null, until = null, bucket, prefix, rate } = flags;
     const dryRun = flags["dry-run"] ?? false;
     const pipeline = await loadPipeline(file);
-    const settings = await bucketSettings(flags);
+    const settings = bucketSettings(flags);
     try {
       const result = await backfill(pipeline, settings, {
         since,

@@ -192,13 +192,13 @@ interface Opened {
 
 /** Opens the ledger for reading, and closes it afterwards. */
 async function withLedger<T>(flags: LedgerFlags, work: (opened: Opened) => Promise<T>): Promise<T> {
-  const [{ openLedger }, { ledgerIn }, { systemPorts }, { outputLocations }] = await Promise.all([
+  const [{ openLedger }, { ledgerUrl }, { systemPorts }, { outputLocations }] = await Promise.all([
     import("../../../run/open/open-ledger.ts"),
-    import("../../../run/prepare-run.ts"),
+    import("../../../run/open/find-server.ts"),
     import("../../../platform/index.ts"),
     import("../../../run/lineage/output-locations.ts"),
   ]);
-  const url = flags.ledger ?? ledgerIn(flags.data ?? "");
+  const url = ledgerUrl(flags);
   const isFile = flags.pipeline !== undefined && PIPELINE_FILE.test(flags.pipeline);
   const pipeline = isFile ? await loadFile(flags.pipeline ?? "") : null;
   const name = pipeline?.name ?? flags.pipeline;

@@ -34,7 +34,8 @@ export const replayLocation = {
     ...text(
       "URL",
       null,
-      "S3 endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS).",
+      "S3 endpoint (default: AWS_ENDPOINT_URL, else the cloud running on --data, else AWS; " +
+        "another ledger disables the search for a running cloud).",
     ),
     env: SETTINGS.endpoint.env,
   },

@@ -50,18 +50,18 @@ export const consoleCommand = command({
   },
   async run({ flags, out }) {
     const stopped = stopSignal();
-    const [{ startConsole }, { serverOf }, { loadPipeline }, { ledgerIn }] = await Promise.all([
+    const [{ startConsole }, { loadPipeline }] = await Promise.all([
       import("../../../run/console/start-console.ts"),
-      import("../../sessions/dead-letter-session.ts"),
       import("../../../run/open/load-pipeline.ts"),
-      import("../../../run/prepare-run.ts"),
     ]);
-    const { data = ".tidegate", pipeline: file } = flags;
+    const { pipeline: file, ledger, data, endpoint, region } = flags;
     const isFile = file !== undefined && PIPELINE_FILE.test(file);
     const pipeline = isFile ? await loadPipeline(file) : null;
     const running = await startConsole({
-      ...(await serverOf(flags)),
-      ledger: flags.ledger ?? ledgerIn(data),
+      ledger,
+      data,
+      endpoint,
+      region,
       queue: flags.queue ?? pipeline?.source.queue ?? null,
       deadLetterQueue: flags["dead-letter-queue"],
       pipeline,

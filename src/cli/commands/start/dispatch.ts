@@ -122,7 +122,8 @@ async function openEcs(values: FlagValues<Flags>, words: readonly string[]): Pro
     refuse(`--results is "${settings.results}"; use s3://bucket/prefix`);
   }
   const { openEcsLauncher } = await import("../../../adapters/task/open-ecs.ts");
-  return openEcsLauncher({ endpoint: values.endpoint, region: values.region }, settings);
+  const { findServer } = await import("../../../run/open/find-server.ts");
+  return openEcsLauncher(await findServer(settingsFrom("run", values)), settings);
 }
 
 function listOf(text: string | undefined): string[] {

@@ -50,12 +50,12 @@ export const up = command({
     const host = flags.host ?? "127.0.0.1";
     if (!isLoopback(host)) out.note(exposureWarning(host));
     // Loaded here to keep help and usage errors fast.
-    const [{ startCloud }, { writeEndpointFile }, { mountConsole }, { ledgerIn }] =
+    const [{ startCloud }, { writeEndpointFile }, { mountConsole }, { ledgerUrl }] =
       await Promise.all([
         import("../../../cloud/start-cloud.ts"),
         import("../../../run/open/endpoint-file.ts"),
         import("../../../run/console/open-console.ts"),
-        import("../../../run/prepare-run.ts"),
+        import("../../../run/open/find-server.ts"),
       ]);
     const cloud = await startCloud({
       ...(flags.memory ? { memory: true } : { data: flags.data ?? DATA_FALLBACK }),
@@ -75,7 +75,7 @@ export const up = command({
     const console = await mountConsole(cloud.inside, {
       endpoint: cloud.endpoint,
       region: undefined,
-      ledger: folder === null ? null : ledgerIn(folder),
+      ledger: folder === null ? null : ledgerUrl({ data: folder }),
       allowActions: flags["allow-actions"],
       token: flags["console-token"],
       traceUrl: flags["trace-url"],

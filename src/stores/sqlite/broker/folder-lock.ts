@@ -7,6 +7,8 @@
 //   L4. The lock file can be deleted while its owner runs; another process could then lock a new
 //       one. So the data file decides: a start is refused while another process has it open
 //       (broker-store.ts). An owner that has closed it, after a failure, locks the new file first.
+//   L5. Others may ask whether a folder is locked. They read and never lock for writing; a start at
+//       that very moment waits for them.
 
 import {
   accessSync,
@@ -26,6 +28,8 @@ import { makeFolder } from "./make-folder.ts";
 
 const LOCK_FILE = "broker.lock";
 const PID_FILE = "broker.pid";
+/** Longer than a look at the lock takes (L5). */
+const LOOK_MS_MAX = 250;
 
 export interface FolderLock {
   /** Call once the folder is verified: from then on the lock file stays. */
@@ -79,12 +83,28 @@ function writeOwner(folder: string): boolean {
   }
 }
 
+/** Whether a process has the folder open; null if its lock cannot be looked at (L5). */
+export function isFolderLocked(folder: string): boolean | null {
+  const path = join(folder, LOCK_FILE);
+  if (!existsSync(path)) return null;
+  let connection: DatabaseSync | undefined;
+  try {
+    connection = new DatabaseSync(path, { readOnly: true });
+    connection.exec("SELECT 1 FROM sqlite_master");
+    return false;
+  } catch (error) {
+    return isBusy(error) ? true : null;
+  } finally {
+    connection?.close();
+  }
+}
+
 function takeLock(folder: string, path: string): DatabaseSync {
   let connection: DatabaseSync | undefined;
   try {
     makeFolder(folder);
     accessSync(folder, constants.W_OK); // SQLite would fall back to read-only, without a lock.
-    connection = new DatabaseSync(path);
+    connection = new DatabaseSync(path, { timeout: LOOK_MS_MAX });
     // Keeps the file locked without ever writing to it (L1).
     connection.exec("PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE");
     connection.exec("BEGIN EXCLUSIVE");
