@@ -3,7 +3,7 @@
 //       answer, which does not know messages that were never received.
 
 import { type Progress, progressOf } from "../core/progress.ts";
-import { type DurationMs, durationMs, type EpochMs, seconds } from "../core/units.ts";
+import { type DurationMs, durationMs, type EpochMs, epochMs, seconds } from "../core/units.ts";
 import {
   type Completeness,
   readCompleteness,
@@ -33,8 +33,11 @@ export interface WaitRequest {
 export interface CompletenessReader {
   /** Of the pipeline, or of all pipelines of the ledger. */
   read(): Promise<readonly PipelineCompleteness[]>;
-  /** Waits until every record before an instant is settled. Each step is a state that changed. */
-  waitUntil(at: EpochMs, request?: WaitRequest): Progress<PipelineCompleteness, boolean>;
+  /**
+   * Waits until every record before an instant, in milliseconds since 1970, is settled. Each step
+   * is a state that changed; the result is whether the instant was reached.
+   */
+  waitUntil(at: number, request?: WaitRequest): Progress<PipelineCompleteness, boolean>;
 }
 
 const POLL_MS: DurationMs = seconds(1);
@@ -50,7 +53,7 @@ export function completenessOf(sources: Sources): CompletenessReader {
     waitUntil(at, request = {}) {
       let isReached = false;
       async function* run() {
-        for await (const state of statesUntil(sources, at, request)) {
+        for await (const state of statesUntil(sources, epochMs(at), request)) {
           isReached = state.at !== null && state.at >= at;
           yield state;
         }

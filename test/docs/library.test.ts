@@ -19,7 +19,10 @@ const source = [
   "src/run/dev/start-dev.ts",
   "src/testkit/test-pipeline.ts",
   "src/run/audit/open-audit.ts",
-  "src/run/dead-letters/open-dead-letters.ts",
+  "src/operate/sources.ts",
+  "src/operate/open-operator.ts",
+  "src/operate/completeness.ts",
+  "src/ingest/late/complete-up-to.ts",
   "src/ingest/dead-letters/dead-letter-access.ts",
 ]
   .map((path) => readFileSync(join(root, path), "utf8"))
@@ -56,8 +59,9 @@ test.each([
   ["in dev", ["RunningDev"]],
   ["test option", ["TestPipelineOptions"]],
   ["in a test", ["TestPipeline"]],
-  ["dead-letter option", ["OpenDeadLettersOptions"]],
-  ["dead letters", ["DeadLetters", "OpenedDeadLetters"]],
+  ["operator", ["Operator"]],
+  ["operator option", ["SourceOptions"]],
+  ["completeness", ["Completeness", "PipelineCompleteness"]],
   ["filter", ["DeadLetterSelection"]],
   ["audit option", ["AuditCall"]],
   ["redrive option", ["RedriveRequest"]],
