@@ -17,11 +17,11 @@ import { epochMs } from "../src/core/units.ts";
 import { encodeDossier } from "../src/ingest/dead-letters/dossier.ts";
 import { pipeline } from "../src/ingest/spec/define-pipeline.ts";
 import { recordKey } from "../src/ledger/record-key.ts";
+import { openOperator } from "../src/operate/open-operator.ts";
+import type { PipelineControl } from "../src/operate/pause.ts";
 import { systemPorts } from "../src/platform/index.ts";
 import type { Ledger } from "../src/ports/ledger.ts";
 import type { RecordInput } from "../src/ports/record.ts";
-import { openOperator } from "../src/operate/open-operator.ts";
-import type { PipelineControl } from "../src/operate/pause.ts";
 import { type RunningDev, startDev } from "../src/run/dev/start-dev.ts";
 import { openLedger } from "../src/run/open/open-ledger.ts";
 
@@ -308,7 +308,10 @@ async function measure(data: string, url: string): Promise<number> {
   const operator = openOperator({ pipeline: SCOPE.pipeline, ledger: url });
   try {
     const isFast = await measureViews(dev.endpoint);
-    const isCheap = await measureLoss({ dev, client, control: operator.control, messages }, Number(values.rounds));
+    const isCheap = await measureLoss(
+      { dev, client, control: operator.control, messages },
+      Number(values.rounds),
+    );
     const missed = !isFast || !isCheap;
     if (missed) console.error(`missed: ${VIEW_MS_MAX} ms per view, ${LOSS_PERCENT_MAX} % loss`);
     return missed && values.strict ? 1 : 0; // C2

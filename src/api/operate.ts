@@ -1,7 +1,7 @@
 // `tidegate/operate`: what the commands ask of a pipeline and do to it, for programs.
 
-export type { Progress } from "../core/progress.ts";
 export { TidegateError } from "../core/errors.ts";
+export type { Progress } from "../core/progress.ts";
 export type {
   Completeness,
   CompletenessReader,
@@ -10,6 +10,7 @@ export type {
   WaitRequest,
 } from "../operate/completeness.ts";
 export type {
+  DeadLetterAccess,
   DeadLetterEntry,
   DeadLetterGroup,
   DeadLetterSelection,

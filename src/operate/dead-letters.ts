@@ -7,22 +7,20 @@ import { TidegateError } from "../core/errors.ts";
 import { epochMs } from "../core/units.ts";
 import {
   createDeadLetterAccess,
+  type DeadLetterAccess,
   type DeadLetterSelection,
-  type DeadLetters as DeadLetterAccess,
   type ListRequest,
 } from "../ingest/dead-letters/dead-letter-access.ts";
 import { type Dossier, decodeDossier } from "../ingest/dead-letters/dossier.ts";
 import { editedNote } from "../ingest/dead-letters/edited-note.ts";
-import {
-  type DeadLetterGroup,
-  groupByFingerprint,
-} from "../ingest/policy/dead-letter-filter.ts";
+import { type DeadLetterGroup, groupByFingerprint } from "../ingest/policy/dead-letter-filter.ts";
 import { decodeDelivery } from "../ingest/stages/decode.ts";
 import { asRecordKey } from "../ledger/record-state.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import type { Sources } from "./sources.ts";
 
 export type {
+  DeadLetterAccess,
   DeadLetterEntry,
   DeadLetterSelection,
   DropRequest,
@@ -75,11 +73,7 @@ export function deadLettersOf(sources: Sources): DeadLetters {
   };
 }
 
-async function sendEdited(
-  sources: Sources,
-  key: string,
-  body: string,
-): Promise<EditedCopy | null> {
+async function sendEdited(sources: Sources, key: string, body: string): Promise<EditedCopy | null> {
   const { clock, random } = sources;
   const [ledger, scope] = await Promise.all([sources.writer(), sources.scope()]);
   const original = asRecordKey(key);

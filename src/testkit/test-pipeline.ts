@@ -15,9 +15,9 @@ import { createSeededRandom } from "../core/seeded-random.ts";
 import { hours, minutes, seconds } from "../core/units.ts";
 import {
   createDeadLetterAccess,
+  type DeadLetterAccess,
   type DeadLetterEntry,
   type DeadLetterSelection,
-  type DeadLetters,
   type RedriveRequest,
 } from "../ingest/dead-letters/dead-letter-access.ts";
 import type { RedriveSummary } from "../ingest/dead-letters/redrive-events.ts";
@@ -122,7 +122,7 @@ interface Parts {
   readonly queue: Queue;
   readonly sink: TestSink;
   readonly consumer: Consumer;
-  readonly access: DeadLetters;
+  readonly access: DeadLetterAccess;
   readonly quarantine: TestQuarantine;
 }
 
@@ -291,7 +291,7 @@ async function untilIdle(
   }
 }
 
-async function hasEntries(access: DeadLetters): Promise<boolean> {
+async function hasEntries(access: DeadLetterAccess): Promise<boolean> {
   for await (const _ of access.list()) return true;
   return false;
 }

@@ -22,6 +22,8 @@ const source = [
   "src/operate/sources.ts",
   "src/operate/open-operator.ts",
   "src/operate/completeness.ts",
+  "src/operate/dead-letters.ts",
+  "src/operate/pause.ts",
   "src/ingest/late/complete-up-to.ts",
   "src/ingest/dead-letters/dead-letter-access.ts",
 ]
@@ -62,6 +64,8 @@ test.each([
   ["operator", ["Operator"]],
   ["operator option", ["SourceOptions"]],
   ["completeness", ["Completeness", "PipelineCompleteness"]],
+  ["dead letters", ["DeadLetterAccess", "DeadLetters"]],
+  ["control", ["PipelineControl"]],
   ["filter", ["DeadLetterSelection"]],
   ["audit option", ["AuditCall"]],
   ["redrive option", ["RedriveRequest"]],

@@ -89,7 +89,12 @@ test("dead letters can be listed and redriven by class", async () => {
   const events: RedriveEvent[] = [];
   const redrive = deadLetters.redrive({ class: "schema" }, { perSecond: 100 });
   for await (const event of redrive) events.push(event);
-  expect(await redrive.result()).toMatchObject({ sent: 2, committed: 2, failedAgain: 0, stopped: null });
+  expect(await redrive.result()).toMatchObject({
+    sent: 2,
+    committed: 2,
+    failedAgain: 0,
+    stopped: null,
+  });
   expect(events.filter(({ kind }) => kind === "ended")).toHaveLength(2);
   expect(state.applied.toSorted()).toEqual(["schema-1", "schema-2"]);
   expect((await listed(deadLetters)).map((entry) => entry.class)).toEqual(["tax"]);
@@ -126,5 +131,7 @@ test("open queues can be passed, but not one by name and one open", async () => 
   const dropped = await open.deadLetters.drop().result();
   expect(dropped).toEqual({ planned: 0, dropped: 0, skipped: 0 });
   await using mixed = openOperator({ pipeline: orders, ledger, deadLetterQueue });
-  await expect(mixed.deadLetters.redrive().result()).rejects.toThrow("deadLetterQueue is an open queue");
+  await expect(mixed.deadLetters.redrive().result()).rejects.toThrow(
+    "deadLetterQueue is an open queue",
+  );
 });

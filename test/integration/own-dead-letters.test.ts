@@ -76,7 +76,9 @@ test("a dead letter is dropped by its business key, and only it", async () => {
   await using _disposed = world;
   for (const id of [KEY, "other"]) await world.sendBody(JSON.stringify({ id }));
   await run(world);
-  expect(await inTime(world, accessOf(world).drop({ key: KEY }).result())).toMatchObject({ dropped: 1 });
+  expect(await inTime(world, accessOf(world).drop({ key: KEY }).result())).toMatchObject({
+    dropped: 1,
+  });
   const rest = [];
   for await (const entry of accessOf(world).list()) rest.push(entry.businessKey);
   expect(rest).toEqual(["other"]);

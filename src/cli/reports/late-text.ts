@@ -35,10 +35,7 @@ export function releaseJson(event: ReleaseEvent): string {
   return JSON.stringify({ event: event.kind, record_key, about, ...reason });
 }
 
-export function releaseSummary(
-  counts: ReleaseSummary,
-  dryRun: boolean,
-): string {
+export function releaseSummary(counts: ReleaseSummary, dryRun: boolean): string {
   const { planned, released, refused } = counts;
   if (dryRun) return `${counted(planned, "record")} would be released`;
   const failed = refused === 0 ? "" : `, ${refused} not`;

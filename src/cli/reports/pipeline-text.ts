@@ -27,7 +27,10 @@ export function statusLines(status: PipelineStatus, records: CountedStatus["reco
   return lines;
 }
 
-export function statusJson(status: PipelineStatus, records: CountedStatus["records"] = null): string {
+export function statusJson(
+  status: PipelineStatus,
+  records: CountedStatus["records"] = null,
+): string {
   const { pipeline, generation, paused, processes } = status;
   const { pipeline: _, generation: __, ...counts } = records ?? { pipeline, generation };
   const since = paused === null ? null : { ...paused, since: formatInstant(paused.since) };

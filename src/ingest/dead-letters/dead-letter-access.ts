@@ -111,7 +111,7 @@ export interface ListRequest {
   readonly peek?: boolean | undefined;
 }
 
-export interface DeadLetters {
+export interface DeadLetterAccess {
   /** Lists dead letters, the newest failure first. */
   list(filter?: DeadLetterSelection, request?: ListRequest): AsyncIterable<DeadLetterEntry>;
   /** Sends dead letters back to their queue and follows each until it ends. */
@@ -147,7 +147,7 @@ export interface DeadLetterSources {
   queues(): Promise<DeadLetterQueues | null>;
 }
 
-export function createDeadLetterAccess(sources: DeadLetterSources): DeadLetters {
+export function createDeadLetterAccess(sources: DeadLetterSources): DeadLetterAccess {
   const { clock, random } = sources;
   return {
     async *list(filter = {}, { peek = false } = {}) {
@@ -204,9 +204,7 @@ export function createDeadLetterAccess(sources: DeadLetterSources): DeadLetters 
   };
 }
 
-function opened(
-  sources: DeadLetterSources,
-): Promise<[Ledger, LedgerScope, OwnDecoding | null]> {
+function opened(sources: DeadLetterSources): Promise<[Ledger, LedgerScope, OwnDecoding | null]> {
   return Promise.all([sources.writer(), sources.scope(), sources.own()]);
 }
 

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { entryOf } from "./dead-letter-access.ts";
 import { collect } from "../../../test/support/byte-sources.ts";
 import { createConsumerWorld } from "../../../test/support/consumer-world.ts";
 import { inTime, listIn, SCOPE } from "../../../test/support/dead-letter-world.ts";
@@ -13,6 +12,7 @@ import { durationMs, epochMs } from "../../core/units.ts";
 import { matchesFilter } from "../policy/dead-letter-filter.ts";
 import { tooManyFailAgain } from "../policy/redrive-stop.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
+import { entryOf } from "./dead-letter-access.ts";
 import { dropDeadLetters } from "./drop-dead-letters.ts";
 
 type World = Awaited<ReturnType<typeof createConsumerWorld>>;

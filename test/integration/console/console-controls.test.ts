@@ -4,8 +4,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { minutes } from "../../../src/core/units.ts";
-import { audit, summaryOf } from "../../../src/run/audit/open-audit.ts";
 import { openOperator } from "../../../src/operate/open-operator.ts";
+import { audit, summaryOf } from "../../../src/run/audit/open-audit.ts";
 import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { openReplays } from "../../../src/run/replay/open-replays.ts";
 import { consoleClient } from "../../support/console-api-client.ts";
