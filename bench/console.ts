@@ -17,10 +17,11 @@ import { epochMs } from "../src/core/units.ts";
 import { encodeDossier } from "../src/ingest/dead-letters/dossier.ts";
 import { pipeline } from "../src/ingest/spec/define-pipeline.ts";
 import { recordKey } from "../src/ledger/record-key.ts";
+import { openOperator } from "../src/operate/open-operator.ts";
+import type { PipelineControl } from "../src/operate/pause.ts";
 import { systemPorts } from "../src/platform/index.ts";
 import type { Ledger } from "../src/ports/ledger.ts";
 import type { RecordInput } from "../src/ports/record.ts";
-import { openPipelineControl, type PipelineControl } from "../src/run/control/pipeline-control.ts";
 import { type RunningDev, startDev } from "../src/run/dev/start-dev.ts";
 import { openLedger } from "../src/run/open/open-ledger.ts";
 
@@ -304,16 +305,19 @@ async function measure(data: string, url: string): Promise<number> {
   const dev = await startDev(spec as never, settings);
   const credentials = { accessKeyId: "any", secretAccessKey: "any" };
   const client = new SQSClient({ endpoint: dev.endpoint, region: "us-east-1", credentials });
-  const control = await openPipelineControl({ pipeline: SCOPE.pipeline, ledger: url });
+  const operator = openOperator({ pipeline: SCOPE.pipeline, ledger: url });
   try {
     const isFast = await measureViews(dev.endpoint);
-    const isCheap = await measureLoss({ dev, client, control, messages }, Number(values.rounds));
+    const isCheap = await measureLoss(
+      { dev, client, control: operator.control, messages },
+      Number(values.rounds),
+    );
     const missed = !isFast || !isCheap;
     if (missed) console.error(`missed: ${VIEW_MS_MAX} ms per view, ${LOSS_PERCENT_MAX} % loss`);
     return missed && values.strict ? 1 : 0; // C2
   } finally {
     client.destroy();
-    await control.close();
+    await operator.close();
     await dev.stop();
   }
 }

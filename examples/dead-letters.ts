@@ -1,15 +1,18 @@
-import { openDeadLetters } from "tidegate/dead-letters";
+import { openOperator } from "tidegate/operate";
 import orders from "./orders.ts";
 
-await using deadLetters = await openDeadLetters({ pipeline: orders });
+await using operator = openOperator({ pipeline: orders });
+const { deadLetters } = operator;
 
 for await (const deadLetter of deadLetters.list({ class: "schema" })) {
   console.log(deadLetter.object, deadLetter.message);
 }
 
-// Back to the queue; resolves once each record is committed or has failed again.
-const redriven = await deadLetters.redrive({ class: "schema" });
-console.log(`${redriven.committed} committed, ${redriven.failedAgain} failed again`);
+// Back to the queue; the result is there once each record is committed or has failed again.
+const redrive = deadLetters.redrive({ class: "schema" });
+for await (const event of redrive) console.log(event.kind, event.item.key);
+const { committed, failedAgain } = await redrive.result();
+console.log(`${committed} committed, ${failedAgain} failed again`);
 
-const { dropped } = await deadLetters.drop({ class: "schema" }); // deleted permanently
+const { dropped } = await deadLetters.drop({ class: "schema" }).result(); // deleted permanently
 console.log(`${dropped} dropped`);

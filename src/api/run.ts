@@ -11,9 +11,7 @@ export type {
   StatementSubject,
 } from "../audit/statement.ts";
 export { TidegateError } from "../core/errors.ts";
-export type { Completeness, Holder } from "../ingest/late/complete-up-to.ts";
 export type { ConsumerSnapshot } from "../ingest/running/consumer.ts";
-export type { Pause } from "../ingest/running/pause.ts";
 export type { AuditCounts, AuditException, AuditStatus, AuditVerdict } from "../ports/audit.ts";
 export { type AuditCall, audit } from "../run/audit/open-audit.ts";
 export {
@@ -24,19 +22,8 @@ export {
   writeStatement,
 } from "../run/audit/statement-file.ts";
 export type { RunSettings } from "../run/config.ts";
-export {
-  openPipelineControl,
-  type PipelineControl,
-  type PipelineControlOptions,
-  type PipelineStatus,
-} from "../run/control/pipeline-control.ts";
 export type { Feed, FeedFile } from "../run/dev/feed.ts";
 export { type DevOptions, type RunningDev, startDev } from "../run/dev/start-dev.ts";
-export {
-  type CompletenessOptions,
-  type OpenedCompleteness,
-  openCompleteness,
-} from "../run/late/open-completeness.ts";
 export { loadPipeline } from "../run/open/load-pipeline.ts";
 export type { RunningPipeline, StartOptions } from "../run/run-pipeline.ts";
 export { startPipeline } from "../run/start-pipeline.ts";

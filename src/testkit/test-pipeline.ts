@@ -15,9 +15,9 @@ import { createSeededRandom } from "../core/seeded-random.ts";
 import { hours, minutes, seconds } from "../core/units.ts";
 import {
   createDeadLetterAccess,
+  type DeadLetterAccess,
   type DeadLetterEntry,
   type DeadLetterSelection,
-  type DeadLetters,
   type RedriveRequest,
 } from "../ingest/dead-letters/dead-letter-access.ts";
 import type { RedriveSummary } from "../ingest/dead-letters/redrive-events.ts";
@@ -122,7 +122,7 @@ interface Parts {
   readonly queue: Queue;
   readonly sink: TestSink;
   readonly consumer: Consumer;
-  readonly access: DeadLetters;
+  readonly access: DeadLetterAccess;
   readonly quarantine: TestQuarantine;
 }
 
@@ -163,9 +163,16 @@ async function openParts(
     },
     { pipeline: timed(pipeline, cloud), owner: "test", runId: "test" },
   );
-  const { own } = pipeline.source;
-  const openQueues = async () => ({ queue, deadLetters });
-  const access = createDeadLetterAccess({ clock, random, ledger }, { scope, own, openQueues });
+  const access = createDeadLetterAccess({
+    clock,
+    random,
+    reader: async () => ledger,
+    writer: async () => ledger,
+    scopes: async () => [scope],
+    scope: async () => scope,
+    own: async () => pipeline.source.own,
+    queues: async () => ({ queue, deadLetters }),
+  });
   const quarantine = createTestQuarantine({ clock, random, ledger, queue }, scope);
   return { cloud, names, queue, sink, consumer, access, quarantine };
 }
@@ -220,9 +227,12 @@ function testPipelineOf(pipeline: Pipeline, parts: Parts): TestPipeline {
     },
     async redrive(filter, request) {
       let running = true;
-      const ended = access.redrive(filter, request).finally(() => {
-        running = false;
-      });
+      const ended = access
+        .redrive(filter, request)
+        .result()
+        .finally(() => {
+          running = false;
+        });
       ended.catch(() => undefined);
       while (running) await step(STEP_MS);
       return await ended;
@@ -281,7 +291,7 @@ async function untilIdle(
   }
 }
 
-async function hasEntries(access: DeadLetters): Promise<boolean> {
+async function hasEntries(access: DeadLetterAccess): Promise<boolean> {
   for await (const _ of access.list()) return true;
   return false;
 }

@@ -264,7 +264,7 @@ test("a strict TypeScript project compiles against the package's types", () => {
     import { createProducer, perEntity, type ProducerPorts } from "tidegate/produce";
     import { createTelemetry, loadTracing, type Telemetry } from "tidegate/telemetry";
     import { complianceTests, startTestPipeline } from "tidegate/testkit";
-    import { openDeadLetters } from "tidegate/dead-letters";
+    import { openOperator } from "tidegate/operate";
     import { createMemoryOutbox } from "tidegate/stores/memory";
     const tracing = await loadTracing("check");
     export const telemetry: Telemetry = createTelemetry({ metrics: [], tracing });
@@ -290,7 +290,7 @@ test("a strict TypeScript project compiles against the package's types", () => {
       return t.rows("line");
     };
     export const outbox = createMemoryOutbox({ retentionMs: 86_400_000 });
-    export const opened = openDeadLetters({ pipeline: lines });
+    export const opened = openOperator({ pipeline: lines });
     export const dev: RunningDev = await startDev(lines, { port: 0 });
     // @ts-expect-error A wrong option is rejected, so the types are in effect.
     await startCloud({ clock: "sundial" });

@@ -3,34 +3,31 @@
 //       never shown.
 
 import { counted } from "../../core/encoding/counted.ts";
-import type { DeadLetter } from "../../ingest/dead-letters/dead-letter-list.ts";
-import type { Dossier } from "../../ingest/dead-letters/dossier.ts";
-import type { DropEvent } from "../../ingest/dead-letters/drop-dead-letters.ts";
 import type {
+  DeadLetterEntry,
+  DeadLetterGroup,
+  Dossier,
+  DropEvent,
   RedriveEvent,
   RedriveItem,
   RedriveSummary,
-} from "../../ingest/dead-letters/redrive-events.ts";
-import {
-  type DeadLetterGroup,
-  groupByFingerprint,
-} from "../../ingest/policy/dead-letter-filter.ts";
+} from "../../operate/dead-letters.ts";
 
 const LABEL_WIDTH = 13;
 const MESSAGE_CHARS = 100;
 
-export function deadLetterJson(deadLetter: DeadLetter): string {
-  const { scope, key, errorClass, fingerprint, message, failedAt, state, copies, dossier } =
-    deadLetter;
-  const { haltedGroup: halted_group } = deadLetter;
+export function deadLetterJson(entry: DeadLetterEntry): string {
+  const { pipeline, generation, key, fingerprint, message, failedAt, state, object } = entry;
+  const { copies, dossier, haltedGroup: halted_group } = entry;
   return JSON.stringify({
-    ...scope,
+    pipeline,
+    generation,
     key,
     state,
-    class: errorClass,
+    class: entry.class,
     fingerprint,
     message,
-    objects: deadLetter.objects,
+    objects: object === null ? [] : [object],
     failed_at: time(failedAt),
     copies,
     halted_group,
@@ -38,15 +35,14 @@ export function deadLetterJson(deadLetter: DeadLetter): string {
   });
 }
 
-export function deadLetterLines(deadLetter: DeadLetter): string[] {
-  const { scope, key, errorClass, fingerprint, failedAt, state, copies, objects } = deadLetter;
-  const { haltedGroup: group } = deadLetter;
-  const name = objects[0] ?? deadLetter.dossier?.business_key ?? null;
+export function deadLetterLines(entry: DeadLetterEntry): string[] {
+  const { pipeline, key, fingerprint, failedAt, state, copies, haltedGroup: group } = entry;
+  const name = entry.object ?? entry.businessKey;
   const queued = copies === null ? "" : `, ${copies} in the queue`;
   const where = group === null ? queued : `${queued}, halts group ${group}`;
   return [
-    `${time(failedAt)}  ${errorClass}  ${fingerprint}  ${name ?? key}`,
-    `  ${scope.pipeline}: ${stateText(state)}${where}: ${shortened(deadLetter.message)}`,
+    `${time(failedAt)}  ${entry.class}  ${fingerprint}  ${name ?? key}`,
+    `  ${pipeline}: ${stateText(state)}${where}: ${shortened(entry.message)}`,
     ...(name === null ? [] : [`  ${key}`]),
   ];
 }
@@ -57,14 +53,10 @@ function shortened(message: string): string {
   return line.length <= MESSAGE_CHARS ? line : `${line.slice(0, MESSAGE_CHARS - 1)}…`;
 }
 
-function stateText(state: DeadLetter["state"]): string {
+function stateText(state: DeadLetterEntry["state"]): string {
   if (state === "parked") return "dead-lettered";
   if (state === "unknown") return "not in the ledger";
   return state === "committed" ? "committed" : "in progress";
-}
-
-export function groupsOf(deadLetters: readonly DeadLetter[]): DeadLetterGroup[] {
-  return groupByFingerprint(deadLetters);
 }
 
 export function groupJson(group: DeadLetterGroup): string {
@@ -81,7 +73,7 @@ export function groupLines(group: DeadLetterGroup): string[] {
   ];
 }
 
-export function dossierLines(dossier: Dossier, state: DeadLetter["state"]): string[] {
+export function dossierLines(dossier: Dossier, state: DeadLetterEntry["state"]): string[] {
   const { object, stack, dead_letter: deadLetter, business_key: businessKey } = dossier;
   const named = object === null ? businessKey : `s3://${object.bucket}/${object.key}`;
   const title = named ?? dossier.record_key;

@@ -2,8 +2,7 @@
 
 import { counted } from "../../core/encoding/counted.ts";
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
-import type { HeldNote } from "../../ingest/late/held-note.ts";
-import type { ListedHeld, ReleaseEvent } from "../../ingest/late/release.ts";
+import type { ListedHeld, ReleaseEvent, ReleaseSummary } from "../../operate/late.ts";
 
 const STATES = {
   held: "held",
@@ -36,16 +35,13 @@ export function releaseJson(event: ReleaseEvent): string {
   return JSON.stringify({ event: event.kind, record_key, about, ...reason });
 }
 
-export function releaseSummary(
-  counts: Readonly<Record<ReleaseEvent["kind"], number>>,
-  dryRun: boolean,
-): string {
+export function releaseSummary(counts: ReleaseSummary, dryRun: boolean): string {
   const { planned, released, refused } = counts;
   if (dryRun) return `${counted(planned, "record")} would be released`;
   const failed = refused === 0 ? "" : `, ${refused} not`;
   return `${counted(released, "record")} released${failed}`;
 }
 
-function nameOf({ about, record_key }: HeldNote): string {
+function nameOf({ about, record_key }: ReleaseEvent["note"]): string {
   return about ?? record_key;
 }

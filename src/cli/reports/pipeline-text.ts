@@ -3,13 +3,15 @@
 import { counted } from "../../core/encoding/counted.ts";
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../core/units.ts";
-import { PAUSE_LOOK_MS, type Pause } from "../../ingest/running/pause.ts";
-import type { ScopeStats } from "../../ports/ledger.ts";
-import type { LedgerScope } from "../../ports/record.ts";
-import type { PipelineStatus } from "../../run/control/pipeline-control.ts";
+import {
+  type CountedStatus,
+  PAUSE_LOOK_MS,
+  type Pause,
+  type PipelineStatus,
+} from "../../operate/pause.ts";
 import { span } from "../screen/pipeline-summary.ts";
 
-export function statusLines(status: PipelineStatus, records: ScopeStats | null): string[] {
+export function statusLines(status: PipelineStatus, records: CountedStatus["records"]): string[] {
   const { paused, processes } = status;
   const state = paused === null ? "not paused" : describePause(paused);
   const running =
@@ -25,7 +27,10 @@ export function statusLines(status: PipelineStatus, records: ScopeStats | null):
   return lines;
 }
 
-export function statusJson(status: PipelineStatus, records: ScopeStats | null = null): string {
+export function statusJson(
+  status: PipelineStatus,
+  records: CountedStatus["records"] = null,
+): string {
   const { pipeline, generation, paused, processes } = status;
   const { pipeline: _, generation: __, ...counts } = records ?? { pipeline, generation };
   const since = paused === null ? null : { ...paused, since: formatInstant(paused.since) };
@@ -75,6 +80,6 @@ function describePause({ since, by, reason }: Pause): string {
   return `paused since ${formatInstant(since)}${who}${why}`;
 }
 
-function nameOf({ pipeline, generation }: LedgerScope): string {
+function nameOf({ pipeline, generation }: PipelineStatus): string {
   return generation === 0 ? pipeline : `${pipeline} (generation ${generation})`;
 }

@@ -2,8 +2,7 @@
 //   T1. Rows are shown without the values that the pipeline masks.
 
 import { createMask } from "../../core/encoding/mask.ts";
-import type { BadRow } from "../../ingest/quarantine/quarantine.ts";
-import type { QuarantinedSet, RedrivenSet } from "../../ingest/quarantine/quarantine-access.ts";
+import type { QuarantinedSet, RedrivenSet } from "../../operate/quarantine.ts";
 
 const ROWS_SHOWN_MAX = 5;
 
@@ -82,6 +81,6 @@ function stateOf({ state, ref }: QuarantinedSet): string {
   return ref.tries === 1 ? state : `${state} after ${ref.tries} tries`;
 }
 
-function positionOf({ unit, line }: BadRow): string {
+function positionOf({ unit, line }: QuarantinedSet["rows"][number]): string {
   return `${unit} ${line}`;
 }

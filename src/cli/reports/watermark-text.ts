@@ -2,8 +2,7 @@
 
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../core/units.ts";
-import type { Holder } from "../../ingest/late/complete-up-to.ts";
-import type { PipelineCompleteness } from "../sessions/watermark-session.ts";
+import type { Holder, PipelineCompleteness } from "../../operate/completeness.ts";
 
 export function completenessLine(state: PipelineCompleteness): string {
   const { pipeline, at, watermark, isExact, looked } = state;

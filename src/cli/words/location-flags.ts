@@ -1,5 +1,6 @@
 // Location flags: how commands find a ledger, a pipeline in it, and the servers of its queues.
 
+import type { SourceOptions } from "../../operate/sources.ts";
 import { SETTINGS } from "../../run/config.ts";
 import { type Flag, text, wholeNumber } from "../command.ts";
 
@@ -45,3 +46,15 @@ export const serverLocation = {
     env: SETTINGS.region.env,
   },
 };
+
+interface LocationFlags extends SourceOptions {
+  readonly "dead-letter-queue"?: string | undefined;
+  readonly "tables-database"?: string | undefined;
+}
+
+/** The options of an operator that the flags of a command name. */
+export function sourceOptions(flags: LocationFlags): SourceOptions {
+  const { pipeline, generation, ledger, data, queue, endpoint, region } = flags;
+  const deadLetterQueue = flags["dead-letter-queue"];
+  return { pipeline, generation, ledger, data, queue, deadLetterQueue, endpoint, region };
+}

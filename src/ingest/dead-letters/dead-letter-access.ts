@@ -1,7 +1,9 @@
-// Dead-letter access: lists, redrives and drops the dead letters of one pipeline, for programs.
-//   A1. Listing reads the ledger only; the queues are opened by the first redrive or drop.
+// Dead-letter access: lists, redrives and drops the dead letters of one pipeline.
+//   A1. Listing reads the ledger only, unless it is asked to look into the queue; a redrive or drop
+//       opens ledger and queues when its first step is asked for.
 //   A2. If neither the caller nor a dossier names a queue, redrive and drop do nothing.
 
+import { type Progress, progressOf } from "../../core/progress.ts";
 import { durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
@@ -23,18 +25,20 @@ import { emptySummary, type RedriveEvent, type RedriveSummary } from "./redrive-
 /** Selects dead letters; every field that is set must match. An empty filter matches all. */
 export interface DeadLetterSelection {
   /** The error class, such as "schema". */
-  readonly class?: string;
+  readonly class?: string | undefined;
   /** The fingerprint, or at least its first 4 characters. */
-  readonly fingerprint?: string;
+  readonly fingerprint?: string | undefined;
   /**
    * A record key, or at least its first 11 characters, any part of `s3://bucket/key`, or the whole
    * business key of an own message.
    */
-  readonly key?: string;
+  readonly key?: string | undefined;
+  /** Only records with one of these record or event keys. */
+  readonly keys?: ReadonlySet<string> | undefined;
   /** Failed longer ago than this. */
-  readonly olderThanMs?: number;
+  readonly olderThanMs?: number | undefined;
   /** Failed at most this long ago. */
-  readonly newerThanMs?: number;
+  readonly newerThanMs?: number | undefined;
 }
 
 /** A dead letter as the ledger describes it. */
@@ -59,6 +63,8 @@ export interface DeadLetterEntry {
   readonly haltedGroup: string | null;
   /** The business key of a message, masked; null for objects and messages without a key. */
   readonly businessKey: string | null;
+  /** Its copies in the dead-letter queue; null if the queue was not read. */
+  readonly copies: number | null;
   /** The failure report, masked; null if only the queue has the message. */
   readonly dossier: Dossier | null;
 }
@@ -66,31 +72,27 @@ export interface DeadLetterEntry {
 /** Options of `redrive`. */
 export interface RedriveRequest {
   /** Reports what would be redriven and changes nothing. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
   /** Dead letters to redrive at most. Default: 100,000. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Messages sent per second. Default: 10. */
-  readonly perSecond?: number;
+  readonly perSecond?: number | undefined;
   /** How long a redrive follows each record. Default: 2 minutes. */
-  readonly followMs?: number;
+  readonly followMs?: number | undefined;
   /** Stops once this many records, and more than this share of all, have failed again. */
   readonly stop?: { readonly failuresMin: number; readonly failedShareMax: number };
   /** Stops after the current dead letter. */
-  readonly signal?: AbortSignal;
-  /** Called for every step of every dead letter, for progress reports. */
-  readonly onEvent?: (event: RedriveEvent) => void;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Options of `drop`. */
 export interface DropRequest {
   /** Reports what would be dropped and changes nothing. */
-  readonly dryRun?: boolean;
+  readonly dryRun?: boolean | undefined;
   /** Dead letters to drop at most. Default: 100,000. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Stops after the current dead letter. */
-  readonly signal?: AbortSignal;
-  /** Called for every dead letter, for progress reports. */
-  readonly onEvent?: (event: DropEvent) => void;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** What a drop did. A dry run drops nothing. */
@@ -103,19 +105,22 @@ export interface DropSummary {
   readonly skipped: number;
 }
 
-export interface DeadLetters {
-  /** Lists dead letters from the ledger, the newest failure first. */
-  list(filter?: DeadLetterSelection): AsyncIterable<DeadLetterEntry>;
-  /** Sends dead letters back to their queue and follows each until it ends. */
-  redrive(filter?: DeadLetterSelection, request?: RedriveRequest): Promise<RedriveSummary>;
-  /** Deletes dead letters and their dossiers permanently. */
-  drop(filter?: DeadLetterSelection, request?: DropRequest): Promise<DropSummary>;
+/** Options of `list`. */
+export interface ListRequest {
+  /** Also reads the dead-letter queue, which hides its messages for a while. */
+  readonly peek?: boolean | undefined;
 }
 
-export interface DeadLetterAccessPorts {
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly ledger: Ledger;
+export interface DeadLetterAccess {
+  /** Lists dead letters, the newest failure first. */
+  list(filter?: DeadLetterSelection, request?: ListRequest): AsyncIterable<DeadLetterEntry>;
+  /** Sends dead letters back to their queue and follows each until it ends. */
+  redrive(
+    filter?: DeadLetterSelection,
+    request?: RedriveRequest,
+  ): Progress<RedriveEvent, RedriveSummary>;
+  /** Deletes dead letters and their dossiers permanently. */
+  drop(filter?: DeadLetterSelection, request?: DropRequest): Progress<DropEvent, DropSummary>;
 }
 
 export interface DeadLetterQueues {
@@ -124,82 +129,102 @@ export interface DeadLetterQueues {
   readonly deadLetters: Queue | null;
 }
 
-export function createDeadLetterAccess(
-  ports: DeadLetterAccessPorts,
-  options: {
-    readonly scope: LedgerScope;
-    /** How the pipeline reads own messages; null if it is not known or has none. */
-    readonly own?: OwnDecoding | null;
-    /** Resolves to null if no queue is named anywhere (A2). */
-    readonly openQueues: () => Promise<DeadLetterQueues | null>;
-  },
-): DeadLetters {
-  const { clock, ledger } = ports;
-  const { scope, own = null } = options;
-  let opening: Promise<DeadLetterQueues | null> | null = null;
-  const queues = () => {
-    opening ??= options.openQueues(); // A1
-    return opening;
-  };
+/** Where dead letters are found; opened when it is first needed (A1). */
+export interface DeadLetterSources {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The ledger, for reading. */
+  reader(): Promise<Ledger>;
+  /** The ledger, for an action. */
+  writer(): Promise<Ledger>;
+  /** The pipelines whose dead letters are listed. */
+  scopes(): Promise<readonly LedgerScope[]>;
+  /** The only pipeline; throws if there are several. */
+  scope(): Promise<LedgerScope>;
+  /** How the pipeline reads own messages; null if it is not known or has none. */
+  own(): Promise<OwnDecoding | null>;
+  /** Resolves to null if no queue is named anywhere (A2). */
+  queues(): Promise<DeadLetterQueues | null>;
+}
+
+export function createDeadLetterAccess(sources: DeadLetterSources): DeadLetterAccess {
+  const { clock, random } = sources;
   return {
-    async *list(filter = {}) {
-      const request = { scope, filter: filterOf(filter) };
-      const deadLetters = await listDeadLetters({ clock, ledger }, request);
-      for (const deadLetter of deadLetters) yield entryOf(deadLetter);
-    },
-    async redrive(filter = {}, request = {}) {
-      const opened = await queues();
-      if (opened === null) return emptySummary(); // A2
-      const { queue: source, deadLetters } = opened;
-      const { onEvent = () => {}, followMs, ...rest } = request;
-      const run = new Redrive(
-        { ...ports, source, deadLetters: deadLetters ?? source },
-        {
-          ...rest,
-          scope,
-          own,
-          filter: filterOf(filter),
-          ownQueueOnly: deadLetters === null,
-          followMs: followMs === undefined ? undefined : durationMs(followMs),
-        },
-      );
-      for await (const event of run) onEvent(event);
-      return run.summary;
-    },
-    async drop(filter = {}, request = {}) {
-      const counts = { planned: 0, dropped: 0, skipped: 0 };
-      const opened = await queues();
-      if (opened === null) return counts; // A2
-      const { onEvent = () => {}, ...rest } = request;
-      const source = opened.queue.name;
-      const run = dropDeadLetters(
-        { clock, ledger, deadLetters: opened.deadLetters, source: opened.queue },
-        { ...rest, scope, own, source, filter: filterOf(filter) },
-      );
-      for await (const event of run) {
-        counts[event.kind] += 1;
-        onEvent(event);
+    async *list(filter = {}, { peek = false } = {}) {
+      const [ledger, own] = await Promise.all([sources.reader(), sources.own()]);
+      const scopes = peek ? [await sources.scope()] : await sources.scopes();
+      const queue = peek ? ((await sources.queues())?.deadLetters ?? undefined) : undefined;
+      for (const scope of scopes) {
+        const request = { scope, own, filter: filterOf(filter) };
+        const deadLetters = await listDeadLetters({ clock, ledger, queue }, request);
+        for (const deadLetter of deadLetters) yield entryOf(deadLetter);
       }
-      return counts;
+    },
+    redrive(filter = {}, { followMs, ...request } = {}) {
+      let summary = emptySummary();
+      async function* run(): AsyncGenerator<RedriveEvent, void> {
+        const [ledger, scope, own] = await opened(sources);
+        const queues = await sources.queues();
+        if (queues === null) return; // A2
+        const { queue: source, deadLetters } = queues;
+        const redrive = new Redrive(
+          { clock, random, ledger, source, deadLetters: deadLetters ?? source },
+          {
+            ...request,
+            scope,
+            own,
+            filter: filterOf(filter),
+            ownQueueOnly: deadLetters === null,
+            followMs: followMs === undefined ? undefined : durationMs(followMs),
+          },
+        );
+        summary = redrive.summary;
+        yield* redrive;
+      }
+      return progressOf(run(), () => summary);
+    },
+    drop(filter = {}, request = {}) {
+      const counts = { planned: 0, dropped: 0, skipped: 0 };
+      async function* run(): AsyncGenerator<DropEvent, void> {
+        const [ledger, scope, own] = await opened(sources);
+        const queues = await sources.queues();
+        if (queues === null) return; // A2
+        const { queue, deadLetters } = queues;
+        const events = dropDeadLetters(
+          { clock, ledger, deadLetters, source: queue },
+          { ...request, scope, own, source: queue.name, filter: filterOf(filter) },
+        );
+        for await (const event of events) {
+          counts[event.kind] += 1;
+          yield event;
+        }
+      }
+      return progressOf(run(), () => counts);
     },
   };
 }
 
+function opened(sources: DeadLetterSources): Promise<[Ledger, LedgerScope, OwnDecoding | null]> {
+  return Promise.all([sources.writer(), sources.scope(), sources.own()]);
+}
+
 function filterOf(selection: DeadLetterSelection): DeadLetterFilter {
-  const { class: errorClass, fingerprint, key, olderThanMs, newerThanMs } = selection;
+  const { class: errorClass, fingerprint, key, keys, olderThanMs, newerThanMs } = selection;
   return {
     errorClass,
     fingerprint,
     key,
+    keys,
     olderThanMs: olderThanMs === undefined ? undefined : durationMs(olderThanMs),
     newerThanMs: newerThanMs === undefined ? undefined : durationMs(newerThanMs),
   };
 }
 
-function entryOf(deadLetter: ListedDeadLetter): DeadLetterEntry {
+/** A dead letter as programs and commands see it. */
+export function entryOf(deadLetter: ListedDeadLetter): DeadLetterEntry {
   const { scope, key, errorClass, fingerprint, message, state, failedAt, objects, dossier } =
     deadLetter;
-  const { haltedGroup } = deadLetter;
+  const { haltedGroup, copies } = deadLetter;
   return {
     pipeline: scope.pipeline,
     generation: scope.generation,
@@ -212,6 +237,7 @@ function entryOf(deadLetter: ListedDeadLetter): DeadLetterEntry {
     object: objects[0] ?? null,
     haltedGroup,
     businessKey: dossier?.business_key ?? null,
+    copies,
     dossier,
   };
 }

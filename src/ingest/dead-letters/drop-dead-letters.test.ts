@@ -12,6 +12,7 @@ import { durationMs, epochMs } from "../../core/units.ts";
 import { matchesFilter } from "../policy/dead-letter-filter.ts";
 import { tooManyFailAgain } from "../policy/redrive-stop.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
+import { entryOf } from "./dead-letter-access.ts";
 import { dropDeadLetters } from "./drop-dead-letters.ts";
 
 type World = Awaited<ReturnType<typeof createConsumerWorld>>;
@@ -86,8 +87,8 @@ test("masked values are in no dossier, no Tidegate attribute and no printed line
         new AbortController().signal,
       );
       const printed = [
-        ...deadLetterLines(letter),
-        deadLetterJson(letter),
+        ...deadLetterLines(entryOf(letter)),
+        deadLetterJson(entryOf(letter)),
         ...dossierLines(letter.dossier, letter.state),
         ...Object.values(delivery?.attributes ?? {}),
         JSON.stringify(world.logs),

@@ -10,14 +10,14 @@
 //       records once per receive or after POLL_MS. It is written per dead letter, so that a run
 //       that ends early has not reopened a record that it did not send.
 
-import { type DurationMs, durationMs, minutes, seconds } from "../../core/units.ts";
+import { type DurationMs, durationMs, seconds } from "../../core/units.ts";
 import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Fence, LedgerScope } from "../../ports/record.ts";
 import { type DeadLetterFilter, matchesFilter } from "../policy/dead-letter-filter.ts";
 import {
-  REDRIVE_STOP_DEFAULT,
+  REDRIVE_DEFAULTS,
   type RedriveStopRule,
   tooManyFailAgain,
 } from "../policy/redrive-stop.ts";
@@ -72,13 +72,6 @@ export interface RedriveOptions {
   /** Ends the run after the current item. */
   readonly signal?: AbortSignal | undefined;
 }
-
-export const REDRIVE_DEFAULTS = {
-  perSecond: 10,
-  limit: 100_000,
-  followedMax: 100,
-  followMs: minutes(2),
-} as const;
 
 /** How often the followed records are read from the ledger. */
 const POLL_MS: DurationMs = seconds(1);
@@ -146,7 +139,7 @@ export class Redrive implements AsyncIterable<RedriveEvent> {
     }
     const { committed, overtaken, failedAgain } = this.summary;
     const ends = { committed: committed + overtaken, failedAgain };
-    const { stop = REDRIVE_STOP_DEFAULT } = this.#options;
+    const { stop = REDRIVE_DEFAULTS.stop } = this.#options;
     if (tooManyFailAgain(ends, stop)) this.summary.stopped ??= "too-many-failed"; // V5
   }
 

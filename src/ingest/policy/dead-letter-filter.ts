@@ -86,7 +86,9 @@ export interface DeadLetterGroup {
 
 /** Groups dead letters that failed for the same cause, the largest group first. */
 export function groupByFingerprint(
-  deadLetters: readonly (DeadLetterFacts & { readonly message: string })[],
+  deadLetters: readonly (Pick<DeadLetterFacts, "errorClass" | "fingerprint" | "failedAt"> & {
+    readonly message: string;
+  })[],
 ): DeadLetterGroup[] {
   const groups = new Map<string, DeadLetterGroup>();
   for (const { errorClass, fingerprint, failedAt, message } of deadLetters) {

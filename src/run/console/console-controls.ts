@@ -6,12 +6,12 @@ import { TidegateError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { endPause, setPause } from "../../ingest/running/pause.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { readPipelineStatus } from "../../operate/pause.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RetryView } from "../../ports/console/console-control-views.ts";
 import type { ConsoleControls } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
-import { readPipelineStatus } from "../control/pipeline-control.ts";
 import {
   type EmbeddedQueues,
   type RetryOutcome,

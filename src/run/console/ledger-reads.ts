@@ -6,6 +6,7 @@
 //   L3. A pass takes PASS_SHARE of the time at most: the more it reads, the rarer it is.
 
 import type { Completeness } from "../../ingest/late/complete-up-to.ts";
+import { readPipelineStatus } from "../../operate/pause.ts";
 import type { AuditSummary } from "../../ports/audit.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type {
@@ -27,7 +28,6 @@ import type { PageRequest, RecordSearch } from "../../ports/console/console-sour
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Turn } from "../../ports/turn.ts";
-import { readPipelineStatus } from "../control/pipeline-control.ts";
 import { readAudit, readAudits } from "./audit-reads.ts";
 import { createDeadLetterIndex, type DeadLetterIndex } from "./dead-letter-index.ts";
 import { readGroups, readItems } from "./dead-letter-reads.ts";

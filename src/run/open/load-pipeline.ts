@@ -16,6 +16,13 @@ import { describeLoadFailure } from "./load-failure.ts";
 
 const EXTENSIONS = [".ts", ".mts", ".js", ".mjs"];
 
+const FILE_NAME = /\.m?[jt]s$/;
+
+/** Whether a text that names a pipeline names its file. */
+export function isPipelineFile(named: string): boolean {
+  return FILE_NAME.test(named);
+}
+
 /** The default export of `file`; throws TG_PIPELINE_INVALID if it is not a pipeline. */
 export async function loadPipeline(file: string): Promise<Pipeline> {
   const path = resolve(file);

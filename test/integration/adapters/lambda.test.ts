@@ -11,8 +11,8 @@ import { durationMs, seconds } from "../../../src/core/units.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
 import type { HandlerContext, MessageInput } from "../../../src/ingest/spec/pipeline-spec.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import type { SinkFunction } from "../../../src/ports/sink.ts";
-import { openPipelineControl } from "../../../src/run/control/pipeline-control.ts";
 import { devSetup } from "../../../src/run/dev/dev-setup.ts";
 import type { MappingOptions } from "../../../src/testkit/lambda/event-source-mapping.ts";
 import { sqsEvent } from "../../../src/testkit/lambda/sqs-event.ts";
@@ -116,9 +116,9 @@ describe("on a standard queue", () => {
     const world = await open();
     const { spec, ledger, cloud } = world;
     await world.handler.open(); // Creates the ledger.
-    await using control = await openPipelineControl({ pipeline: spec, ledger });
+    await using operator = openOperator({ pipeline: spec, ledger });
     for (const n of upTo(3)) await world.send({ n });
-    await control.pause();
+    await operator.control.pause();
     const request = { max: 10, waitMs: durationMs(0), visibilityMs: seconds(30) };
     const batch = await world.queue.receive(request, new AbortController().signal);
     const arn = "arn:aws:sqs:us-east-1:000000000000:numbers";
@@ -127,7 +127,7 @@ describe("on a standard queue", () => {
     expect(ids).toEqual(batch.map(({ messageId }) => messageId));
     expect(ids).toHaveLength(3);
     expect(world.handled).toEqual([]);
-    await control.resume();
+    await operator.control.resume();
     const other = lambdaHandler(spec, { endpoint: cloud.endpoint, ledger, logger: QUIET });
     cleanUps.push(() => other.close());
     await (await world.map(other)).idle();

@@ -4,8 +4,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { minutes } from "../../../src/core/units.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { audit, summaryOf } from "../../../src/run/audit/open-audit.ts";
-import { openPipelineControl } from "../../../src/run/control/pipeline-control.ts";
 import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { openReplays } from "../../../src/run/replay/open-replays.ts";
 import { consoleClient } from "../../support/console-api-client.ts";
@@ -48,19 +48,19 @@ afterAll(async () => {
 test("a pause from the console is the pause that the command line and the pipeline see", async () => {
   const paused = await api.post("/pipeline/pause", { reason: "sink migration" });
   expect(paused.status).toBe(200);
-  await using control = await openPipelineControl({ pipeline: "orders", ledger });
-  expect((await control.status()).paused).toMatchObject({ reason: "sink migration" });
+  await using operator = openOperator({ pipeline: "orders", ledger });
+  expect((await operator.control.status())[0]?.paused).toMatchObject({ reason: "sink migration" });
   await eventually(async () => {
     expect(dev.snapshot().paused).not.toBeNull();
     const { body } = await api.call("/flow");
-    expect(body.paused).toEqual((await control.status()).paused);
+    expect(body.paused).toEqual((await operator.control.status())[0]?.paused);
     expect(body.problems.map(({ id }: { id: string }) => id)).toContain("paused");
   });
   const state = await api.call("/pipeline");
   expect(state.body.processes).toHaveLength(1);
   expect((await api.post("/pipeline/resume", {})).body.paused).toBeNull();
   await eventually(() => expect(dev.snapshot().paused).toBeNull());
-  expect((await control.status()).paused).toBeNull();
+  expect((await operator.control.status())[0]?.paused).toBeNull();
 });
 
 test("orders with unknown fields or without their confirmation change nothing", async () => {

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type Cloud, createCloudQueue, startCloud } from "../../../src/api/cloud.ts";
 import {
-  type DeadLetter,
+  type DeadLetterEntry,
   type DeadLetters,
-  openDeadLetters,
+  openOperator,
   type RedriveEvent,
-} from "../../../src/api/dead-letters.ts";
+} from "../../../src/api/operate.ts";
 import { buildEnvelope } from "../../../src/core/events/envelope.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
@@ -68,19 +68,16 @@ async function deadLetter(...keys: string[]): Promise<void> {
 async function listed(
   deadLetters: DeadLetters,
   ...filter: Parameters<DeadLetters["list"]>
-): Promise<DeadLetter[]> {
-  const entries: DeadLetter[] = [];
+): Promise<DeadLetterEntry[]> {
+  const entries: DeadLetterEntry[] = [];
   for await (const entry of deadLetters.list(...filter)) entries.push(entry);
   return entries;
 }
 
 test("dead letters can be listed and redriven by class", async () => {
   await deadLetter("schema-1", "schema-2", "tax-1");
-  await using deadLetters = await openDeadLetters({
-    pipeline: orders,
-    ledger,
-    endpoint: cloud.endpoint,
-  });
+  await using operator = openOperator({ pipeline: orders, ledger, endpoint: cloud.endpoint });
+  const { deadLetters } = operator;
   const before = await listed(deadLetters, { class: "schema" });
   expect(before.map(({ message }) => message).toSorted()).toEqual([
     "PermanentError: cannot read schema-1",
@@ -90,43 +87,51 @@ test("dead letters can be listed and redriven by class", async () => {
 
   state.broken = false;
   const events: RedriveEvent[] = [];
-  const onEvent = (event: RedriveEvent) => void events.push(event);
-  const summary = await deadLetters.redrive({ class: "schema" }, { perSecond: 100, onEvent });
-  expect(summary).toMatchObject({ sent: 2, committed: 2, failedAgain: 0, stopped: null });
+  const redrive = deadLetters.redrive({ class: "schema" }, { perSecond: 100 });
+  for await (const event of redrive) events.push(event);
+  expect(await redrive.result()).toMatchObject({
+    sent: 2,
+    committed: 2,
+    failedAgain: 0,
+    stopped: null,
+  });
   expect(events.filter(({ kind }) => kind === "ended")).toHaveLength(2);
   expect(state.applied.toSorted()).toEqual(["schema-1", "schema-2"]);
   expect((await listed(deadLetters)).map((entry) => entry.class)).toEqual(["tax"]);
 
-  expect(await deadLetters.drop({ class: "tax" }, { dryRun: true })).toMatchObject({ planned: 1 });
+  const preview = deadLetters.drop({ class: "tax" }, { dryRun: true });
+  expect(await preview.result()).toMatchObject({ planned: 1 });
   expect(await listed(deadLetters)).toHaveLength(1);
-  expect(await deadLetters.drop({ class: "tax" })).toEqual({ planned: 0, dropped: 1, skipped: 0 });
+  const dropped = await deadLetters.drop({ class: "tax" }).result();
+  expect(dropped).toEqual({ planned: 0, dropped: 1, skipped: 0 });
   expect(await listed(deadLetters)).toEqual([]);
   expect(await running.deadLetterDepth()).toBe(0);
 });
 
 test("a name is enough: the dossiers name the queue", async () => {
   await deadLetter("shape-1");
-  await using deadLetters = await openDeadLetters({
-    pipeline: "orders",
-    ledger,
-    endpoint: cloud.endpoint,
-  });
+  await using operator = openOperator({ pipeline: "orders", ledger, endpoint: cloud.endpoint });
+  const { deadLetters } = operator;
   state.broken = false;
-  expect(await deadLetters.redrive()).toMatchObject({ sent: 1, committed: 1 });
+  expect(await deadLetters.redrive().result()).toMatchObject({ sent: 1, committed: 1 });
   expect(state.applied).toEqual(["shape-1"]);
 });
 
 test("without dead letters and without a queue there is nothing to do", async () => {
-  await using deadLetters = await openDeadLetters({ pipeline: "unheard-of", ledger });
-  expect(await deadLetters.redrive()).toMatchObject({ sent: 0, stopped: null });
-  expect(await deadLetters.drop()).toEqual({ planned: 0, dropped: 0, skipped: 0 });
+  await using operator = openOperator({ pipeline: "unheard-of", ledger });
+  const { deadLetters } = operator;
+  expect(await deadLetters.redrive().result()).toMatchObject({ sent: 0, stopped: null });
+  expect(await deadLetters.drop().result()).toEqual({ planned: 0, dropped: 0, skipped: 0 });
 });
 
 test("open queues can be passed, but not one by name and one open", async () => {
   const queue = createCloudQueue(cloud, { queue: "orders" });
   const deadLetterQueue = createCloudQueue(cloud, { queue: "orders-dead" });
-  await using open = await openDeadLetters({ pipeline: orders, ledger, queue, deadLetterQueue });
-  expect(await open.drop()).toEqual({ planned: 0, dropped: 0, skipped: 0 });
-  await using mixed = await openDeadLetters({ pipeline: orders, ledger, deadLetterQueue });
-  await expect(mixed.redrive()).rejects.toThrow("deadLetterQueue is an open queue");
+  await using open = openOperator({ pipeline: orders, ledger, queue, deadLetterQueue });
+  const dropped = await open.deadLetters.drop().result();
+  expect(dropped).toEqual({ planned: 0, dropped: 0, skipped: 0 });
+  await using mixed = openOperator({ pipeline: orders, ledger, deadLetterQueue });
+  await expect(mixed.deadLetters.redrive().result()).rejects.toThrow(
+    "deadLetterQueue is an open queue",
+  );
 });

@@ -27,16 +27,21 @@ async function failingWorld(): Promise<ConsumerWorld & { broken: boolean; handle
 
 /** Access as the commands have it, which know the name of the pipeline only. */
 function accessOf({ cloud, ledger, queue, deadLetters }: ConsumerWorld) {
-  const openQueues = async () => ({ queue, deadLetters });
-  return createDeadLetterAccess(
-    { clock: cloud.clock, random: systemRandom, ledger },
-    { scope, openQueues },
-  );
+  return createDeadLetterAccess({
+    clock: cloud.clock,
+    random: systemRandom,
+    reader: async () => ledger,
+    writer: async () => ledger,
+    scopes: async () => [scope],
+    scope: async () => scope,
+    own: async () => null,
+    queues: async () => ({ queue, deadLetters }),
+  });
 }
 
 function redrive(world: ConsumerWorld, key?: string) {
   const filter = key === undefined ? {} : { key };
-  return inTime(world, accessOf(world).redrive(filter, { followMs: 60_000 }));
+  return inTime(world, accessOf(world).redrive(filter, { followMs: 60_000 }).result());
 }
 
 /** Moves time on until a call ends. */
@@ -71,7 +76,9 @@ test("a dead letter is dropped by its business key, and only it", async () => {
   await using _disposed = world;
   for (const id of [KEY, "other"]) await world.sendBody(JSON.stringify({ id }));
   await run(world);
-  expect(await inTime(world, accessOf(world).drop({ key: KEY }))).toMatchObject({ dropped: 1 });
+  expect(await inTime(world, accessOf(world).drop({ key: KEY }).result())).toMatchObject({
+    dropped: 1,
+  });
   const rest = [];
   for await (const entry of accessOf(world).list()) rest.push(entry.businessKey);
   expect(rest).toEqual(["other"]);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCli } from "../../../src/cli/run-cli.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
-import { openPipelineControl } from "../../../src/run/control/pipeline-control.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { startDev } from "../../../src/run/dev/start-dev.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -82,6 +82,6 @@ test("a name that the ledger does not know is rejected, and nothing is paused", 
   const wrong = await cli("pipeline", "pause", "order");
   expect(wrong.code).toBe(2);
   expect(wrong.notes[0]).toContain('unknown pipeline "order" in generation 0 of the ledger');
-  await using control = await openPipelineControl({ pipeline: orders, data });
-  expect((await control.status()).paused).toBeNull();
+  await using operator = openOperator({ pipeline: orders, data });
+  expect((await operator.control.status())[0]?.paused).toBeNull();
 });

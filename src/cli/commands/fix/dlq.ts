@@ -3,7 +3,8 @@
 //   Q2. The exit code is 1 if a redrive stopped by itself, or if an item failed again, is missing
 //       or was rejected.
 
-import { type DurationMs, durationMs } from "../../../core/units.ts";
+import { type DurationMs, seconds } from "../../../core/units.ts";
+import { REDRIVE_DEFAULTS } from "../../../operate/defaults.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import {
   command,
@@ -17,13 +18,18 @@ import {
 import { createLiveScreen } from "../../screen/live-screen.ts";
 import { interruption } from "../../stop-signals.ts";
 import { age } from "../../words/age-flag.ts";
-import { ledgerLocation, pipelineLocation, serverLocation } from "../../words/location-flags.ts";
+import {
+  ledgerLocation,
+  pipelineLocation,
+  serverLocation,
+  sourceOptions,
+} from "../../words/location-flags.ts";
 
 const RATE_MAX = 1_000;
-const LIMIT_MAX = 100_000;
+const LIMIT_MAX = REDRIVE_DEFAULTS.limit;
 const FOLLOW_S_MAX = 86_400;
 const PERCENT_MAX = 100;
-const SECOND_MS = 1_000;
+const MS_PER_SECOND = 1_000;
 
 /** Flags that name the ledger and the pipeline. */
 export const locationFlags = {
@@ -73,20 +79,20 @@ interface FilterFlags {
   readonly newer?: DurationMs | undefined;
 }
 
-function filterOf(flags: FilterFlags) {
+function selectionOf(flags: FilterFlags) {
   const { class: errorClass, fingerprint, key, older, newer } = flags;
-  return { errorClass, fingerprint, key, olderThanMs: older, newerThanMs: newer };
+  return { class: errorClass, fingerprint, key, olderThanMs: older, newerThanMs: newer };
 }
 
 /** Loaded here to keep other commands fast. */
-async function load() {
-  const [session, list, words, { systemPorts }] = await Promise.all([
-    import("../../sessions/dead-letter-session.ts"),
-    import("../../../ingest/dead-letters/dead-letter-list.ts"),
+async function load(flags: Parameters<typeof sourceOptions>[0]) {
+  const [{ Sources }, { deadLettersOf }, words] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/dead-letters.ts"),
     import("../../reports/dead-letter-text.ts"),
-    import("../../../platform/index.ts"),
   ]);
-  return { ...session, ...list, words, ports: systemPorts };
+  const sources = new Sources(sourceOptions(flags));
+  return { sources, deadLetters: deadLettersOf(sources), words };
 }
 
 /** The note of redrive and drop without dead letters and without a queue. */
@@ -96,6 +102,8 @@ function nothingIn({ pipeline }: { readonly pipeline: string }): string {
     "name the queue with --queue."
   );
 }
+
+const NO_MATCH = "No dead letters match.";
 
 export const dlqList = command({
   name: "dlq list",
@@ -110,35 +118,25 @@ export const dlqList = command({
     json,
   },
   async run({ flags, out }) {
-    const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
-    const session = await openDeadLetterSession(flags);
-    try {
-      const { ledger } = session;
-      const peeked = flags.peek ? await session.openQueues(session.onlyScope()) : null;
-      const queue = peeked?.deadLetters ?? undefined;
-      const listed = [];
-      for (const scope of session.scopes) {
-        const request = { scope, own: session.own, filter: filterOf(flags) };
-        listed.push(...(await listDeadLetters({ clock: ports.clock, ledger, queue }, request)));
+    const { sources, deadLetters, words } = await load(flags);
+    await using _ = sources;
+    const selection = selectionOf(flags);
+    if (flags.group) {
+      const groups = await deadLetters.groups(selection, { peek: flags.peek });
+      for (const group of groups.slice(0, flags.limit)) {
+        const lines = flags.json ? [words.groupJson(group)] : words.groupLines(group);
+        for (const line of lines) out.line(line);
       }
-      if (flags.group) {
-        for (const group of words.groupsOf(listed).slice(0, flags.limit)) {
-          const lines = flags.json ? [words.groupJson(group)] : words.groupLines(group);
-          for (const line of lines) out.line(line);
-        }
-      } else {
-        for (const deadLetter of listed.slice(0, flags.limit)) {
-          const lines = flags.json
-            ? [words.deadLetterJson(deadLetter)]
-            : words.deadLetterLines(deadLetter);
-          for (const line of lines) out.line(line);
-        }
-      }
-      if (listed.length === 0) out.note("No dead letters match.");
+      if (groups.length === 0) out.note(NO_MATCH);
       return EXIT_OK;
-    } finally {
-      await session.close();
     }
+    const listed = await Array.fromAsync(deadLetters.list(selection, { peek: flags.peek }));
+    for (const each of listed.slice(0, flags.limit)) {
+      const lines = flags.json ? [words.deadLetterJson(each)] : words.deadLetterLines(each);
+      for (const line of lines) out.line(line);
+    }
+    if (listed.length === 0) out.note(NO_MATCH);
+    return EXIT_OK;
   },
 });
 
@@ -148,29 +146,20 @@ export const dlqShow = command({
   argument: { name: "KEY", doc: "Record or event key, or any part of s3://bucket/key." },
   flags: { ...locationFlags, json },
   async run({ argument: key = "", flags, out }) {
-    const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
-    const session = await openDeadLetterSession(flags);
-    try {
-      let shown = 0;
-      for (const scope of session.scopes) {
-        const { ledger } = session;
-        const request = { scope, filter: { key } };
-        for (const deadLetter of await listDeadLetters({ clock: ports.clock, ledger }, request)) {
-          const { dossier, state } = deadLetter;
-          if (dossier === null) continue;
-          if (flags.json) out.line(JSON.stringify({ ...dossier, state }));
-          else {
-            if (shown > 0) out.line("");
-            for (const line of words.dossierLines(dossier, state)) out.line(line);
-          }
-          shown += 1;
-        }
+    const { sources, deadLetters, words } = await load(flags);
+    await using _ = sources;
+    let shown = 0;
+    for await (const { dossier, state } of deadLetters.list({ key })) {
+      if (dossier === null) continue;
+      if (flags.json) out.line(JSON.stringify({ ...dossier, state }));
+      else {
+        if (shown > 0) out.line("");
+        for (const line of words.dossierLines(dossier, state)) out.line(line);
       }
-      if (shown === 0) out.note(`No dead letter matches ${key}.`);
-      return shown > 0 ? EXIT_OK : EXIT_FAILED;
-    } finally {
-      await session.close();
+      shown += 1;
     }
+    if (shown === 0) out.note(`No dead letter matches ${key}.`);
+    return shown > 0 ? EXIT_OK : EXIT_FAILED;
   },
 });
 
@@ -181,23 +170,28 @@ export const dlqRedrive = command({
     ...locationFlags,
     ...filter,
     limit,
-    rate: wholeNumber("NUMBER", { min: 1, max: RATE_MAX }, "10", "Maximum per second."),
+    rate: wholeNumber(
+      "NUMBER",
+      { min: 1, max: RATE_MAX },
+      String(REDRIVE_DEFAULTS.perSecond),
+      "Maximum per second.",
+    ),
     follow: wholeNumber(
       "S",
       { min: 0, max: FOLLOW_S_MAX },
-      "120",
+      String(REDRIVE_DEFAULTS.followMs / MS_PER_SECOND),
       "Seconds to follow each dead letter.",
     ),
     "stop-after": wholeNumber(
       "NUMBER",
       { min: 1, max: LIMIT_MAX },
-      "5",
+      String(REDRIVE_DEFAULTS.stop.failuresMin),
       "Repeated failures after which the run may stop by itself.",
     ),
     "stop-percent": wholeNumber(
       "PERCENT",
       { min: 0, max: PERCENT_MAX },
-      "50",
+      String(REDRIVE_DEFAULTS.stop.failedShareMax * PERCENT_MAX),
       "Share of repeated failures above which it stops.",
     ),
     "dry-run": dryRun,
@@ -205,50 +199,36 @@ export const dlqRedrive = command({
     json,
   },
   async run({ flags, out }) {
-    const { openDeadLetterSession, listDeadLetters, words, ports } = await load();
-    const { Redrive } = await import("../../../ingest/dead-letters/redrive.ts");
-    const session = await openDeadLetterSession(flags);
+    const { sources, deadLetters, words } = await load(flags);
+    await using _ = sources;
     const live = out.terminal && !flags.json && !flags["dry-run"];
     const screen = live ? createLiveScreen(process.stdout) : null;
     try {
-      const scope = session.onlyScope();
-      const { ledger } = session;
-      const wanted = filterOf(flags);
-      const listed = await listDeadLetters(
-        { clock: ports.clock, ledger },
-        { scope, filter: wanted },
-      );
-      const total = Math.min(listed.length, flags.limit ?? listed.length);
-      const opened = await session.openQueues(scope);
-      if (opened === null) {
+      const scope = await sources.scope();
+      const selection = selectionOf(flags);
+      const listed = await Array.fromAsync(deadLetters.list(selection));
+      if ((await sources.queues()) === null) {
         out.note(nothingIn(scope));
         return EXIT_OK;
       }
-      const { queue: source, deadLetters } = opened;
-      const run = new Redrive(
-        { ...ports, ledger, source, deadLetters: deadLetters ?? source },
-        {
-          scope,
-          own: session.own,
-          filter: wanted,
-          dryRun: flags["dry-run"],
-          perSecond: flags.rate,
-          limit: flags.limit,
-          signal: interruption(),
-          ownQueueOnly: deadLetters === null,
-          followMs: durationMs((flags.follow ?? 0) * SECOND_MS),
-          stop: {
-            failuresMin: flags["stop-after"] ?? 1,
-            failedShareMax: (flags["stop-percent"] ?? 0) / PERCENT_MAX,
-          },
+      const total = Math.min(listed.length, flags.limit ?? listed.length);
+      const run = deadLetters.redrive(selection, {
+        dryRun: flags["dry-run"],
+        perSecond: flags.rate,
+        limit: flags.limit,
+        followMs: seconds(flags.follow ?? 0),
+        stop: {
+          failuresMin: flags["stop-after"] ?? 1,
+          failedShareMax: (flags["stop-percent"] ?? 0) / PERCENT_MAX,
         },
-      );
+        signal: interruption(),
+      });
       const progress = words.createProgress(total);
       for await (const event of run) {
         if (screen !== null) screen.show([progress(event)]);
         else out.line(flags.json ? words.eventJson(event) : words.eventLine(event));
       }
-      const { summary } = run;
+      const summary = await run.result();
       if (flags.json) out.line(JSON.stringify({ event: "summary", ...summary }));
       else {
         screen?.close(); // The summary stands below the progress bar.
@@ -259,7 +239,6 @@ export const dlqRedrive = command({
       return well ? EXIT_OK : EXIT_FAILED; // Q2
     } finally {
       screen?.close();
-      await session.close();
     }
   },
 });
@@ -282,37 +261,18 @@ export const dlqDrop = command({
         "dlq drop deletes permanently. Preview with --dry-run, then confirm with --yes.",
       );
     }
-    const { openDeadLetterSession, words, ports } = await load();
-    const { dropDeadLetters } = await import("../../../ingest/dead-letters/drop-dead-letters.ts");
-    const session = await openDeadLetterSession(flags);
-    try {
-      const scope = session.onlyScope();
-      const opened = await session.openQueues(scope);
-      if (opened === null) {
-        out.note(nothingIn(scope));
-        return EXIT_OK;
-      }
-      const { deadLetters, queue } = opened;
-      const events = dropDeadLetters(
-        { clock: ports.clock, ledger: session.ledger, deadLetters, source: queue },
-        {
-          scope,
-          own: session.own,
-          source: queue.name,
-          filter: filterOf(flags),
-          dryRun: flags["dry-run"],
-          limit: flags.limit,
-          signal: interruption(),
-        },
-      );
-      let skipped = 0;
-      for await (const event of events) {
-        if (event.kind === "skipped") skipped += 1;
-        out.line(flags.json ? words.eventJson(event) : words.eventLine(event, "dropped"));
-      }
-      return skipped === 0 ? EXIT_OK : EXIT_FAILED;
-    } finally {
-      await session.close();
+    const { sources, deadLetters, words } = await load(flags);
+    await using _ = sources;
+    if ((await sources.queues()) === null) {
+      out.note(nothingIn(await sources.scope()));
+      return EXIT_OK;
     }
+    const { limit: most, "dry-run": isDryRun } = flags;
+    const request = { dryRun: isDryRun, limit: most, signal: interruption() };
+    const run = deadLetters.drop(selectionOf(flags), request);
+    for await (const event of run) {
+      out.line(flags.json ? words.eventJson(event) : words.eventLine(event, "dropped"));
+    }
+    return (await run.result()).skipped === 0 ? EXIT_OK : EXIT_FAILED;
   },
 });

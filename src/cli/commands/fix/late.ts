@@ -4,7 +4,12 @@
 
 import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
-import { ledgerLocation, pipelineLocation, serverLocation } from "../../words/location-flags.ts";
+import {
+  ledgerLocation,
+  pipelineLocation,
+  serverLocation,
+  sourceOptions,
+} from "../../words/location-flags.ts";
 
 const location = {
   ...pipelineLocation,
@@ -18,14 +23,14 @@ const which = {
 
 const json = toggle("Print JSON lines.");
 
-async function load() {
-  const [session, release, words, { systemPorts }] = await Promise.all([
-    import("../../sessions/dead-letter-session.ts"),
-    import("../../../ingest/late/release.ts"),
+async function load(flags: Parameters<typeof sourceOptions>[0]) {
+  const [{ Sources }, { lateRecordsOf }, words] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/late.ts"),
     import("../../reports/late-text.ts"),
-    import("../../../platform/index.ts"),
   ]);
-  return { ...session, ...release, words, ports: systemPorts };
+  const sources = new Sources(sourceOptions(flags));
+  return { sources, late: lateRecordsOf(sources), words };
 }
 
 export const lateList = command({
@@ -33,21 +38,15 @@ export const lateList = command({
   summary: "List the records that were too late: held in the ledger, or sent to the late queue.",
   flags: { ...location, ...which, json },
   async run({ flags, out }) {
-    const { openDeadLetterSession, listHeld, words } = await load();
-    const session = await openDeadLetterSession(flags);
-    try {
-      let listed = 0;
-      for (const scope of session.scopes) {
-        for await (const record of listHeld(session.ledger, scope, flags)) {
-          out.line(flags.json ? words.heldJson(record) : words.heldLine(record));
-          listed += 1;
-        }
-      }
-      if (listed === 0) out.note("No held records match.");
-      return EXIT_OK;
-    } finally {
-      await session.close();
+    const { sources, late, words } = await load(flags);
+    await using _ = sources;
+    let listed = 0;
+    for await (const record of late.list(flags)) {
+      out.line(flags.json ? words.heldJson(record) : words.heldLine(record));
+      listed += 1;
     }
+    if (listed === 0) out.note("No held records match.");
+    return EXIT_OK;
   },
 });
 
@@ -70,30 +69,16 @@ export const lateRelease = command({
     if (!flags.all && flags.key === undefined && flags.prefix === undefined) {
       throw new UsageError("late release needs --key, --prefix or --all"); // L1
     }
-    const { openDeadLetterSession, heldQueueOf, releaseHeld, words, ports } = await load();
-    const session = await openDeadLetterSession(flags);
-    try {
-      const scope = session.onlyScope();
-      const { ledger } = session;
-      const queue = await session.openQueues(scope, () => heldQueueOf(ledger, scope));
-      if (queue === null) {
-        out.note(`The ledger holds no record of ${scope.pipeline}; nothing was changed.`);
-        return EXIT_OK;
-      }
-      const runId = ports.random.uuid();
-      const dryRun = flags["dry-run"] ?? false;
-      const options = { scope, runId, filter: flags, dryRun };
-      const counts = { planned: 0, released: 0, refused: 0 };
-      const source = queue.queue;
-      for await (const event of releaseHeld({ ...ports, ledger, source }, options)) {
-        counts[event.kind] += 1;
-        out.line(flags.json ? words.releaseJson(event) : words.releaseLine(event));
-      }
-      if (flags.json) out.line(JSON.stringify({ event: "summary", ...counts }));
-      else out.line(words.releaseSummary(counts, dryRun));
-      return counts.refused === 0 ? EXIT_OK : EXIT_FAILED; // L2
-    } finally {
-      await session.close();
+    const { sources, late, words } = await load(flags);
+    await using _ = sources;
+    const dryRun = flags["dry-run"] ?? false;
+    const run = late.release(flags, { dryRun });
+    for await (const event of run) {
+      out.line(flags.json ? words.releaseJson(event) : words.releaseLine(event));
     }
+    const counts = await run.result();
+    if (flags.json) out.line(JSON.stringify({ event: "summary", ...counts }));
+    else out.line(words.releaseSummary(counts, dryRun));
+    return counts.refused === 0 ? EXIT_OK : EXIT_FAILED; // L2
   },
 });

@@ -4,18 +4,18 @@
 //       consumer finished it in time.
 
 import { seconds } from "../../../core/units.ts";
-import type { QuarantinedSet } from "../../../ingest/quarantine/quarantine-access.ts";
+import type { QuarantinedSet } from "../../../operate/quarantine.ts";
 import {
   command,
   EXIT_FAILED,
   EXIT_OK,
-  type FlagValues,
   text,
   toggle,
   UsageError,
   wholeNumber,
 } from "../../command.ts";
 import { interruption } from "../../stop-signals.ts";
+import { sourceOptions } from "../../words/location-flags.ts";
 import { locationFlags, queueFlags } from "./dlq.ts";
 
 const LIMIT_MAX = 100_000;
@@ -30,30 +30,14 @@ const json = toggle("Print JSON lines.");
 const dryRun = toggle("Print what would be done, and change nothing.");
 
 /** Loaded here to keep other commands fast. */
-async function load() {
-  const [session, access, words, { systemPorts }] = await Promise.all([
-    import("../../sessions/dead-letter-session.ts"),
-    import("../../../ingest/quarantine/quarantine-access.ts"),
+async function load(flags: Parameters<typeof sourceOptions>[0]) {
+  const [{ Sources }, { quarantinedRowsOf }, words] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/quarantine.ts"),
     import("../../reports/quarantine-text.ts"),
-    import("../../../platform/index.ts"),
   ]);
-  return { ...session, ...access, words, ports: systemPorts };
-}
-
-type Loaded = Awaited<ReturnType<typeof load>>;
-type Session = Awaited<ReturnType<Loaded["openDeadLetterSession"]>>;
-
-async function setsOf(
-  { quarantinedSets }: Loaded,
-  { ledger }: Session,
-  scope: Session["scopes"][number],
-  { key = "", limit = LIMIT_MAX }: Pick<FlagValues<typeof selection>, "key" | "limit">,
-): Promise<QuarantinedSet[]> {
-  const sets: QuarantinedSet[] = [];
-  for await (const set of quarantinedSets(ledger, scope, key)) {
-    if (sets.push(set) >= limit) break;
-  }
-  return sets;
+  const sources = new Sources(sourceOptions(flags));
+  return { sources, quarantine: quarantinedRowsOf(sources), words };
 }
 
 export const quarantineList = command({
@@ -61,23 +45,16 @@ export const quarantineList = command({
   summary: "List the rows that a schema rejected, with line and reason.",
   flags: { ...selection, rows: toggle("Print every row with its masked content."), json },
   async run({ flags, out }) {
-    const loaded = await load();
-    const { words } = loaded;
-    const session = await loaded.openDeadLetterSession(flags);
-    try {
-      let listed = 0;
-      for (const scope of session.scopes) {
-        for (const set of await setsOf(loaded, session, scope, flags)) {
-          listed += 1;
-          const lines = flags.json ? words.setJson(set) : words.setLines(set, flags.rows === true);
-          for (const line of lines) out.line(line);
-        }
-      }
-      if (listed === 0) out.note("No quarantined rows match.");
-      return EXIT_OK;
-    } finally {
-      await session.close();
+    const { sources, quarantine, words } = await load(flags);
+    await using _ = sources;
+    let listed = 0;
+    for await (const set of quarantine.list(flags)) {
+      listed += 1;
+      const lines = flags.json ? words.setJson(set) : words.setLines(set, flags.rows === true);
+      for (const line of lines) out.line(line);
     }
+    if (listed === 0) out.note("No quarantined rows match.");
+    return EXIT_OK;
   },
 });
 
@@ -92,39 +69,26 @@ export const quarantineRedrive = command({
     json,
   },
   async run({ flags, out }) {
-    const loaded = await load();
-    const { words, ports } = loaded;
-    const session = await loaded.openDeadLetterSession(flags);
-    try {
-      const scope = session.onlyScope();
-      const sets = await setsOf(loaded, session, scope, flags);
-      if (flags["dry-run"]) {
-        for (const set of sets) out.line(`would be sent  ${words.headOf(set)}`);
-      }
-      const [first] = sets;
-      if (first === undefined) out.note("No quarantined rows match; nothing was sent.");
-      if (first === undefined || flags["dry-run"]) return EXIT_OK;
-      const opened = await session.openQueues(scope, async () => first.facts.queue);
-      if (opened === null) throw new UsageError("name the pipeline's queue with --queue");
-      const { queue } = opened;
-      const { ledger } = session;
-      const followMs = seconds(flags.follow ?? 0);
-      const options = { followMs, signal: interruption() };
-      let well = true;
-      for await (const event of loaded.redriveSets(
-        { ...ports, ledger, queue },
-        scope,
-        sets,
-        options,
-      )) {
-        out.line(flags.json ? words.redrivenJson(event) : words.redrivenLine(event));
-        if (event.kind === "pending" || event.kind === "dead-lettered") well = false;
-        if (event.kind === "committed" && event.again > 0) well = false;
-      }
-      return well ? EXIT_OK : EXIT_FAILED; // Q2
-    } finally {
-      await session.close();
+    const { sources, quarantine, words } = await load(flags);
+    await using _ = sources;
+    await sources.scope();
+    const [first] = await Array.fromAsync(quarantine.list({ ...flags, limit: 1 }));
+    if (first === undefined) {
+      out.note("No quarantined rows match; nothing was sent.");
+      return EXIT_OK;
     }
+    if (flags["dry-run"]) {
+      for await (const set of quarantine.list(flags)) {
+        out.line(`would be sent  ${words.headOf(set)}`);
+      }
+      return EXIT_OK;
+    }
+    const request = { followMs: seconds(flags.follow ?? 0), signal: interruption() };
+    const run = quarantine.redrive(flags, request);
+    for await (const event of run) {
+      out.line(flags.json ? words.redrivenJson(event) : words.redrivenLine(event));
+    }
+    return (await run.result()).unwell === 0 ? EXIT_OK : EXIT_FAILED; // Q2
   },
 });
 
@@ -138,23 +102,21 @@ export const quarantineDrop = command({
         "quarantine drop deletes permanently. Preview with --dry-run, then confirm with --yes.",
       );
     }
-    const loaded = await load();
-    const { words } = loaded;
-    const session = await loaded.openDeadLetterSession(flags);
-    try {
-      const scope = session.onlyScope();
-      const sets = await setsOf(loaded, session, scope, flags);
-      for (const set of sets) {
-        if (!flags["dry-run"]) await loaded.dropSet(session.ledger, scope, set); // Q1
-        const done = flags["dry-run"] ? "would be dropped" : "dropped";
-        const { ref, rows } = set;
-        const facts = { event: done, record_key: ref.of, set: ref.set, rows: rows.length };
-        out.line(flags.json ? JSON.stringify(facts) : `${done}  ${words.headOf(set)}`);
-      }
-      if (sets.length === 0) out.note("No quarantined rows match; nothing was dropped.");
-      return EXIT_OK;
-    } finally {
-      await session.close();
+    const { sources, quarantine, words } = await load(flags);
+    await using _ = sources;
+    await sources.scope();
+    const sets: AsyncIterable<QuarantinedSet> = flags["dry-run"]
+      ? quarantine.list(flags)
+      : quarantine.drop(flags); // Q1
+    const done = flags["dry-run"] ? "would be dropped" : "dropped";
+    let listed = 0;
+    for await (const set of sets) {
+      listed += 1;
+      const { ref, rows } = set;
+      const facts = { event: done, record_key: ref.of, set: ref.set, rows: rows.length };
+      out.line(flags.json ? JSON.stringify(facts) : `${done}  ${words.headOf(set)}`);
     }
+    if (listed === 0) out.note("No quarantined rows match; nothing was dropped.");
+    return EXIT_OK;
   },
 });

@@ -1,14 +1,9 @@
 // tidegate pipeline: pause and resume a pipeline, and show what it is doing.
-//   P1. A name has to be one that the ledger knows: a pause under a misspelt name would stop
-//       nothing. A pipeline that never ran is named by its file.
-//   P2. Pausing a paused pipeline, and resuming one that runs, change nothing and succeed.
+//   P1. Pausing a paused pipeline, and resuming one that runs, change nothing and succeed.
 
 import { hostname, userInfo } from "node:os";
-import { TidegateError } from "../../../core/errors.ts";
-import type { LedgerScope } from "../../../ports/record.ts";
-import { command, EXIT_OK, type ExitCode, text, toggle } from "../../command.ts";
-import type { DeadLetterSession } from "../../sessions/dead-letter-session.ts";
-import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
+import { command, EXIT_OK, text, toggle } from "../../command.ts";
+import { generationFlag, ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
 
 const argument = {
   name: "FILE|NAME",
@@ -31,52 +26,14 @@ interface Location {
 
 const json = toggle("Print JSON lines.");
 
-async function load() {
-  const [session, words, control, pause, { systemPorts }] = await Promise.all([
-    import("../../sessions/dead-letter-session.ts"),
+async function load(named: string | undefined, flags: Location) {
+  const [{ Sources }, { pipelineControlOf }, words] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/pause.ts"),
     import("../../reports/pipeline-text.ts"),
-    import("../../../run/control/pipeline-control.ts"),
-    import("../../../ingest/running/pause.ts"),
-    import("../../../platform/index.ts"),
   ]);
-  return { ...session, words, ...control, ...pause, clock: systemPorts.clock };
-}
-
-async function withSession(
-  named: string | undefined,
-  flags: Location,
-  work: (session: DeadLetterSession, parts: Awaited<ReturnType<typeof load>>) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const parts = await load();
-  const session = await parts.openDeadLetterSession({ ...flags, pipeline: named });
-  try {
-    return await work(session, parts);
-  } finally {
-    await session.close();
-  }
-}
-
-const PIPELINE_FILE = /\.m?[jt]s$/;
-
-/** The scope that is meant; a name that the ledger does not know is rejected (P1). */
-async function knownScope(session: DeadLetterSession, named: string | undefined) {
-  const scope = session.onlyScope();
-  if (named === undefined || PIPELINE_FILE.test(named)) return scope;
-  const { runs } = await session.ledger.listRuns(scope, { after: null, limit: 1 });
-  if (runs.length > 0) return scope;
-  const scopes: readonly LedgerScope[] = await session.ledger.stats();
-  if (scopes.some((each) => same(each, scope))) return scope;
-  const names = [...new Set(scopes.map(({ pipeline }) => pipeline))].join(", ");
-  const others = names === "" ? "it has none yet" : `it has ${names}`;
-  throw new TidegateError(
-    "TG_CONFIG_INVALID",
-    `unknown pipeline "${scope.pipeline}" in generation ${scope.generation} of the ledger; ` +
-      `${others}. Name a pipeline that never ran by its file`,
-  );
-}
-
-function same(one: LedgerScope, two: LedgerScope): boolean {
-  return one.pipeline === two.pipeline && one.generation === two.generation;
+  const sources = new Sources(sourceOptions({ ...flags, pipeline: named }));
+  return { sources, control: pipelineControlOf(sources), words };
 }
 
 /** Who gives the order, for the ledger and the log. */
@@ -97,18 +54,13 @@ export const pipelinePause = command({
     ...location,
     json,
   },
-  run: ({ argument: named, flags, out }) =>
-    withSession(named, flags, async (session, { words, setPause, readPipelineStatus, clock }) => {
-      const { ledger } = session;
-      const scope = await knownScope(session, named);
-      const { reason = "" } = flags;
-      const since = clock.now();
-      const paused = await setPause(ledger, scope, { since, by: operatorName(), reason });
-      const status = await readPipelineStatus({ clock, ledger }, scope);
-      const isNew = paused.since === since;
-      out.line(flags.json ? words.statusJson(status) : words.pausedLine(status, isNew)); // P2
-      return EXIT_OK;
-    }),
+  async run({ argument: named, flags, out }) {
+    const { sources, control, words } = await load(named, flags);
+    await using _ = sources;
+    const { status, isNew } = await control.pause({ by: operatorName(), reason: flags.reason });
+    out.line(flags.json ? words.statusJson(status) : words.pausedLine(status, isNew)); // P1
+    return EXIT_OK;
+  },
 });
 
 export const pipelineResume = command({
@@ -116,16 +68,14 @@ export const pipelineResume = command({
   summary: "Resume a paused pipeline; its processes receive again within seconds.",
   argument,
   flags: { ...location, json },
-  run: ({ argument: named, flags, out }) =>
-    withSession(named, flags, async (session, { words, endPause, readPipelineStatus, clock }) => {
-      const { ledger } = session;
-      const scope = await knownScope(session, named);
-      const ended = await endPause(ledger, scope);
-      const status = await readPipelineStatus({ clock, ledger }, scope);
-      const line = words.resumedLine(status, ended, clock.now());
-      out.line(flags.json ? words.statusJson(status) : line); // P2
-      return EXIT_OK;
-    }),
+  async run({ argument: named, flags, out }) {
+    const { sources, control, words } = await load(named, flags);
+    await using _ = sources;
+    const { status, ended } = await control.resume();
+    const line = words.resumedLine(status, ended, sources.clock.now());
+    out.line(flags.json ? words.statusJson(status) : line); // P1
+    return EXIT_OK;
+  },
 });
 
 export const pipelineStatus = command({
@@ -133,17 +83,15 @@ export const pipelineStatus = command({
   summary: "Show whether pipelines are paused, how many processes run them, and their records.",
   argument: { ...argument, doc: "Pipeline file or name (default: all of the ledger)." },
   flags: { ...location, json },
-  run: ({ argument: named, flags, out }) =>
-    withSession(named, flags, async (session, { words, readPipelineStatus, clock }) => {
-      const { ledger } = session;
-      const stats = await ledger.stats();
-      for (const scope of session.scopes) {
-        const status = await readPipelineStatus({ clock, ledger }, scope);
-        const records = stats.find((each) => same(each, scope)) ?? null;
-        if (flags.json) out.line(words.statusJson(status, records));
-        else for (const line of words.statusLines(status, records)) out.line(line);
-      }
-      if (session.scopes.length === 0) out.note("The ledger has no pipelines yet.");
-      return EXIT_OK;
-    }),
+  async run({ argument: named, flags, out }) {
+    const { sources, control, words } = await load(named, flags);
+    await using _ = sources;
+    const all = await control.status();
+    for (const status of all) {
+      if (flags.json) out.line(words.statusJson(status, status.records));
+      else for (const line of words.statusLines(status, status.records)) out.line(line);
+    }
+    if (all.length === 0) out.note("The ledger has no pipelines yet.");
+    return EXIT_OK;
+  },
 });

@@ -1,0 +1,53 @@
+// `tidegate/operate`: what the commands ask of a pipeline and do to it, for programs.
+
+export { TidegateError } from "../core/errors.ts";
+export type { Progress } from "../core/progress.ts";
+export type {
+  Completeness,
+  CompletenessReader,
+  Holder,
+  PipelineCompleteness,
+  WaitRequest,
+} from "../operate/completeness.ts";
+export type {
+  DeadLetterAccess,
+  DeadLetterEntry,
+  DeadLetterGroup,
+  DeadLetterSelection,
+  DeadLetters,
+  Dossier,
+  DropEvent,
+  DropRequest,
+  DropSummary,
+  EditedCopy,
+  ListRequest,
+  RedriveEvent,
+  RedriveItem,
+  RedriveRequest,
+  RedriveSummary,
+} from "../operate/dead-letters.ts";
+export type {
+  HeldFilter,
+  LateRecords,
+  ListedHeld,
+  ReleaseEvent,
+  ReleaseRequest,
+  ReleaseSummary,
+} from "../operate/late.ts";
+export { type Operator, openOperator } from "../operate/open-operator.ts";
+export type {
+  CountedStatus,
+  Pause,
+  PauseOrder,
+  PipelineControl,
+  PipelineStatus,
+} from "../operate/pause.ts";
+export type {
+  QuarantinedRows,
+  QuarantinedSet,
+  QuarantineRedriveRequest,
+  QuarantineRedriveSummary,
+  QuarantineSelection,
+  RedrivenSet,
+} from "../operate/quarantine.ts";
+export type { SourceOptions } from "../operate/sources.ts";

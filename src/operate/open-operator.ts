@@ -1,0 +1,41 @@
+// Operator: what a person on call can ask of a pipeline and do to it. The commands, the console and
+// programs use the same functions.
+//   O1. Nothing is opened until the first call needs it (S2 of sources.ts).
+//   O2. A long action returns its progress: iterate over its steps, or await `result()`.
+
+import { type CompletenessReader, completenessOf } from "./completeness.ts";
+import { type DeadLetters, deadLettersOf } from "./dead-letters.ts";
+import { type LateRecords, lateRecordsOf } from "./late.ts";
+import { type PipelineControl, pipelineControlOf } from "./pause.ts";
+import { type QuarantinedRows, quarantinedRowsOf } from "./quarantine.ts";
+import { type SourceOptions, Sources } from "./sources.ts";
+
+/** One pipeline, or all pipelines of a ledger. Close it to release what it opened. */
+export interface Operator extends AsyncDisposable {
+  /** Messages that could not be processed. */
+  readonly deadLetters: DeadLetters;
+  /** Records that were too late. */
+  readonly late: LateRecords;
+  /** Rows that a schema rejected. */
+  readonly quarantine: QuarantinedRows;
+  /** Pauses, resumes and watches the pipeline. */
+  readonly control: PipelineControl;
+  /** Up to which event time the pipeline is complete. */
+  readonly completeness: CompletenessReader;
+  close(): Promise<void>;
+}
+
+/** Opens an operator. `await using` closes it at the end of the block. */
+export function openOperator(options: SourceOptions = {}): Operator {
+  const sources = new Sources(options);
+  const close = () => sources.close();
+  return {
+    deadLetters: deadLettersOf(sources),
+    late: lateRecordsOf(sources),
+    quarantine: quarantinedRowsOf(sources),
+    control: pipelineControlOf(sources),
+    completeness: completenessOf(sources),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,210 @@
+// Sources: the pipelines, ledger and queues that an operator works on. Every command, the console
+// and the library find them here.
+//   S1. One rule finds the server and the ledger (find-server.ts): what the caller names, else what
+//       the environment names, else the cloud that runs on the data folder, else the default.
+//   S2. Everything is opened when it is first needed, and once. The ledger is opened for reading
+//       until an action needs to write; it is never created here.
+//   S3. What the caller passes open stays open. `close` closes the rest, the last opened first.
+//   S4. Without a pipeline, all pipelines of the ledger are read. An action needs one of them.
+
+import { TidegateError } from "../core/errors.ts";
+import { queueInDossiers } from "../ingest/dead-letters/dossier-list.ts";
+import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import type { OwnDecoding } from "../ingest/spec/own-source.ts";
+import { systemPorts } from "../platform/index.ts";
+import type { Clock } from "../ports/clock.ts";
+import type { Ledger } from "../ports/ledger.ts";
+import type { Queue } from "../ports/queue-receiver.ts";
+import type { Random } from "../ports/random.ts";
+import type { LedgerScope } from "../ports/record.ts";
+import { type AwsEnvironment, openAwsEnvironment } from "../run/open/aws-environment.ts";
+import { closeAll } from "../run/open/close-all.ts";
+import { findServer, ledgerUrl, type Server } from "../run/open/find-server.ts";
+import { isPipelineFile, loadPipeline } from "../run/open/load-pipeline.ts";
+import { openLedger } from "../run/open/open-ledger.ts";
+
+/** Which pipeline, and where its ledger and queues are. */
+export interface SourceOptions {
+  /** The pipeline, its file or its name. Default: all pipelines of the ledger. */
+  readonly pipeline?: Pipeline | string | undefined;
+  /** Default: the pipeline's, 0 of a named pipeline, otherwise all. */
+  readonly generation?: number | undefined;
+  /** A ledger URL, or an open ledger. Default: ledger.db in the data folder. */
+  readonly ledger?: string | Ledger | undefined;
+  /** Name, URL or ARN of the source queue, or the queue. Default: the pipeline's. */
+  readonly queue?: string | Queue | undefined;
+  /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
+  readonly deadLetterQueue?: string | Queue | null | undefined;
+  /** SQS and S3 endpoint. Default: see S1. */
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  /** Folder of the default ledger, and of a cloud that may run. Default: ".tidegate". */
+  readonly data?: string | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+}
+
+export interface OpenQueues {
+  readonly queue: Queue;
+  /** Null where dead letters stay in the source queue. */
+  readonly deadLetters: Queue | null;
+  /** With the objects, and looks into the queues; null if the caller passed open queues. */
+  readonly environment: AwsEnvironment | null;
+}
+
+interface Named {
+  /** Null if only its name is known. */
+  readonly pipeline: Pipeline | null;
+  readonly scope: LedgerScope;
+}
+
+export class Sources {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly #options: SourceOptions;
+  readonly #closers: (() => unknown)[] = [];
+  #named: Promise<Named | null> | null = null;
+  #reader: Promise<Ledger> | null = null;
+  #writer: Promise<Ledger> | null = null;
+  #queues: Promise<OpenQueues | null> | null = null;
+  #server: Promise<Server> | null = null;
+
+  constructor(options: SourceOptions = {}) {
+    this.#options = options;
+    this.clock = options.clock ?? systemPorts.clock;
+    this.random = options.random ?? systemPorts.random;
+  }
+
+  /** The pipeline; null if only its name is known, or none was named. */
+  async pipeline(): Promise<Pipeline | null> {
+    return (await this.#name())?.pipeline ?? null;
+  }
+
+  /** How the pipeline reads own messages; null if it is not known or has none. */
+  async own(): Promise<OwnDecoding | null> {
+    return (await this.pipeline())?.source.own ?? null;
+  }
+
+  /** The ledger, for reading (S2). */
+  reader(): Promise<Ledger> {
+    this.#reader ??= this.#writer ?? this.#openLedger({ readOnly: true });
+    return this.#reader;
+  }
+
+  /** The ledger, for an action (S2). */
+  writer(): Promise<Ledger> {
+    this.#writer ??= this.#openLedger({ migrate: false });
+    return this.#writer;
+  }
+
+  /** The named pipeline, or all pipelines of the ledger (S4). */
+  async scopes(): Promise<readonly LedgerScope[]> {
+    const named = await this.#name();
+    if (named !== null) return [named.scope];
+    const { generation: wanted } = this.#options;
+    const stats = await (await this.reader()).stats();
+    return stats
+      .filter(({ generation }) => wanted === undefined || generation === wanted)
+      .map(({ pipeline, generation }) => ({ pipeline, generation }));
+  }
+
+  /** The only scope; throws if there are several (S4). */
+  async scope(): Promise<LedgerScope> {
+    const scopes = await this.scopes();
+    const [scope, ...others] = scopes;
+    if (scope !== undefined && others.length === 0) return scope;
+    throw new TidegateError("TG_CONFIG_INVALID", chooseScope(scopes));
+  }
+
+  /**
+   * The queue and its dead-letter queue: those that the caller names, else the pipeline's, else
+   * what `find` finds. Null if nothing names a queue.
+   */
+  queues(find?: () => Promise<string | null>): Promise<OpenQueues | null> {
+    this.#queues ??= this.#openQueues(find ?? (() => this.#queueInDossiers()));
+    return this.#queues;
+  }
+
+  /** Where queues and objects are (S1). */
+  server(): Promise<Server> {
+    const { endpoint, region, data, ledger } = this.#options;
+    this.#server ??= findServer({ endpoint, region, data, ledger: urlOf(ledger) });
+    return this.#server;
+  }
+
+  /** S3 */
+  async close(): Promise<void> {
+    await closeAll(this.#closers.splice(0));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #name(): Promise<Named | null> {
+    this.#named ??= nameOf(this.#options);
+    return this.#named;
+  }
+
+  async #openLedger(mode: { readonly readOnly?: true; readonly migrate?: false }): Promise<Ledger> {
+    const { ledger: given, data } = this.#options;
+    if (given !== undefined && typeof given !== "string") return given; // S3
+    const ledger = await openLedger(ledgerUrl({ ledger: given, data }), systemPorts, mode);
+    this.#closers.push(() => ledger.close());
+    return ledger;
+  }
+
+  async #queueInDossiers(): Promise<string | null> {
+    return queueInDossiers(await this.reader(), await this.scope());
+  }
+
+  async #openQueues(find: () => Promise<string | null>): Promise<OpenQueues | null> {
+    const { queue: given, deadLetterQueue } = this.#options;
+    if (given !== undefined && typeof given !== "string") {
+      if (typeof deadLetterQueue === "string") refuseMixed("deadLetterQueue is a name, but queue");
+      return { queue: given, deadLetters: deadLetterQueue ?? null, environment: null }; // S3
+    }
+    if (deadLetterQueue === null || typeof deadLetterQueue === "object") {
+      return refuseMixed("queue is a name, but deadLetterQueue");
+    }
+    const pipeline = await this.pipeline();
+    const queue = given ?? pipeline?.source.queue ?? (await find());
+    if (queue === null) return null;
+    const late = pipeline?.late;
+    const lateQueue = typeof late === "object" ? late.queue : undefined;
+    const server = await this.server();
+    const environment = await openAwsEnvironment({ queue, deadLetterQueue, lateQueue, server });
+    this.#closers.push(() => environment.close());
+    return { queue: environment.queue, deadLetters: environment.deadLetters, environment };
+  }
+}
+
+async function nameOf({ pipeline: given, generation }: SourceOptions): Promise<Named | null> {
+  if (given === undefined) return null;
+  if (typeof given === "string" && !isPipelineFile(given)) {
+    return { pipeline: null, scope: { pipeline: given, generation: generation ?? 0 } };
+  }
+  const pipeline = typeof given === "string" ? await loadPipeline(given) : given;
+  const scope = { pipeline: pipeline.name, generation: generation ?? pipeline.generation };
+  return { pipeline, scope };
+}
+
+function chooseScope(scopes: readonly LedgerScope[]): string {
+  if (scopes.length === 0) return "the ledger is empty; name the pipeline";
+  const names = scopes.map(({ pipeline }) => pipeline);
+  if (new Set(names).size > 1) {
+    return `the ledger has several pipelines (${names.join(", ")}); choose one with pipeline`;
+  }
+  const generations = scopes.map(({ generation }) => generation).join(", ");
+  return `${names[0]} has several generations (${generations}); choose one with generation`;
+}
+
+function refuseMixed(what: string): never {
+  const message = `${what} is an open queue: pass both by name, or both open`;
+  throw new TidegateError("TG_CONFIG_INVALID", message);
+}
+
+/** An open ledger is taken for another one than the data folder's. */
+function urlOf(ledger: SourceOptions["ledger"]): string | undefined {
+  return ledger === undefined || typeof ledger === "string" ? ledger : "memory:";
+}
