@@ -26,6 +26,13 @@ if (tooOld) {
     process.exitCode = process.exitCode || 1; // The error may arrive after the command has ended.
     process.stderr.write(`cannot write to stdout, output is lost: ${error.message}\n`);
   });
+  // A command that waits for something that can no longer happen must not end without a word.
+  const endedEarly = () => {
+    process.exitCode = 1;
+    process.stderr.write("tidegate ended before the command was done; please report this bug\n");
+  };
+  process.once("beforeExit", endedEarly);
   const { runCli } = await import("./run-cli.ts");
   process.exitCode = (await runCli(process.argv.slice(2))) || process.exitCode;
+  process.off("beforeExit", endedEarly);
 }

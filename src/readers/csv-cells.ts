@@ -39,7 +39,7 @@ export function createCellReader(
         if (!isNumber[at]) return cell;
         const number = withPoint(cell);
         if (number !== null) return number;
-        // Without the cell: nobody knows yet whether the pipeline masks it.
+        // Without the cell, which the pipeline may mask.
         const reason = `the cell in ${JSON.stringify(names[at])} is not a number with a decimal comma`;
         throw unreadable(file.name, reason, { line });
       };

@@ -4,9 +4,9 @@
 //       asterisk or a backslash within a name is escaped with a backslash.
 //   K2. A matched value is hidden completely: nothing of an object or array remains, neither its
 //       names nor their number.
-//   K3. Hidden values are also removed from text that quotes them (secrets.ts): all texts and numbers
-//       below a path, at any depth. Values with fewer than three characters, true, false and null
-//       are too common to search for.
+//   K3. Hidden values are also removed from text that quotes them (secrets.ts): all texts and
+//       numbers below a path, at any depth. Values with fewer than three characters, true, false
+//       and null are too common to search for.
 //   K4. Masking never fails. A value nested deeper than JSON_DEPTH_MAX is hidden from there on.
 
 import { TidegateError } from "../errors.ts";

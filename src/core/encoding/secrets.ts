@@ -2,8 +2,8 @@
 //   S1. A text loses every known value, in each spelling of `spellingsOf`. Overlapping values become
 //       one. Values with fewer than three characters are too common to search for.
 //   S2. The values of a record itself are all known. Of the rows that were read, at most VALUES_MAX
-//       different values and UNITS_MAX characters are in memory. If a record has more, nobody knows
-//       what a text may quote, so `hide` hides every text as a whole.
+//       different values and UNITS_MAX characters are in memory. If a record has more, a text may
+//       quote an unknown one, so `hide` hides every text as a whole.
 //   S3. Names, such as an object's key, were chosen before a row was read. They lose the known
 //       values only, because a report without names is useless.
 //   S4. The time to search depends on the length of the text, hardly on the number of values: they

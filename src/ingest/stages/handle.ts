@@ -285,7 +285,8 @@ async function callHandler(
 ): Promise<void> {
   if (content.kind === "unusable") {
     const { reason, detail, errorClass } = content;
-    const says = detail === undefined || pipeline.mask.length === 0 ? detail : MASKED; // K4 of record-mask.ts
+    // K4 of record-mask.ts
+    const says = detail === undefined || pipeline.mask.length === 0 ? detail : MASKED;
     throw new PermanentError(says === undefined ? reason : `${reason}: ${says}`, {
       class: errorClass,
     });

@@ -51,6 +51,7 @@ export function createRecordMask(mask: Mask): RecordMask {
   }
 
   function secretsOf(record: WorkRecord): readonly string[] {
+    if (mask.isEmpty) return [];
     const decoded = decodedBody(record);
     const own = [
       ...mask.secretsOf(record.original),
@@ -77,7 +78,7 @@ export function createRecordMask(mask: Mask): RecordMask {
     businessKeyOf({ businessKey }, secrets) {
       return businessKey === null ? null : mask.name(businessKey, secrets);
     },
-    begin: (record) => new Secrets(mask.isEmpty ? [] : secretsOf(record)),
+    begin: (record) => new Secrets(secretsOf(record)),
     payloadOf(record) {
       const payload = mask.value(record.original);
       const text = mask.isEmpty ? null : unreadText(record, payload);

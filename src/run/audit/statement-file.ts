@@ -5,8 +5,8 @@
 //       A signed statement never continues one that is not signed: the signature would vouch for
 //       days that anyone could have written.
 //   F3. A file is written beside its target and renamed, so that a reader never sees half of one.
-//   F4. Whoever removes a signature leaves a statement that is not signed, and nothing else. So it
-//       is refused where a signature is expected: with a key, and after a signed statement.
+//   F4. A statement whose signature was removed looks like one that was never signed. So it is
+//       refused where a signature is expected: with a key, and after a signed statement.
 
 import {
   createHash,
