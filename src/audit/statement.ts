@@ -236,15 +236,20 @@ export class StatementBuilder {
   }
 
   #startOf(at: number): number {
-    let start = at - (((at % DAY_MS) + DAY_MS) % DAY_MS);
-    for (const cut of this.#cuts) if (cut <= at && cut > start) start = cut;
-    return start;
+    return segmentStart(at, this.#cuts);
   }
 
   #endOf(start: number): number {
     const nextDay = start - (((start % DAY_MS) + DAY_MS) % DAY_MS) + DAY_MS;
     return Math.min(nextDay, ...this.#cuts.filter((cut) => cut > start));
   }
+}
+
+/** Where the segment of that time starts (T1). */
+export function segmentStart(at: number, cuts: readonly number[]): number {
+  let start = at - (((at % DAY_MS) + DAY_MS) % DAY_MS);
+  for (const cut of cuts) if (cut <= at && cut > start) start = cut;
+  return start;
 }
 
 function flush(segment: OpenSegment): void {
@@ -327,7 +332,7 @@ function changesOf(
   };
 }
 
-function instantMs(text: string): number {
+export function instantMs(text: string): number {
   const parsed = parseInstant(text);
   return parsed.kind === "instant" ? parsed.epochMs : Number.NaN;
 }

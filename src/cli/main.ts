@@ -10,6 +10,11 @@ const NODE_MIN = [22, 18] as const;
 /** How long something that is still open may keep the process after its command (M1). */
 const LEFT_OPEN_MS = 1_000;
 
+/** A slow reader of a pipe gets the whole output: what is written is called back in order. */
+function endWhenWritten(): void {
+  process.stdout.write("", () => process.stderr.write("", () => process.exit()));
+}
+
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 const tooOld = major < NODE_MIN[0] || (major === NODE_MIN[0] && minor < NODE_MIN[1]);
 
@@ -34,12 +39,18 @@ if (tooOld) {
     process.exitCode = process.exitCode || 1; // The error may arrive after the command has ended.
     process.stderr.write(`cannot write to stdout, output is lost: ${error.message}\n`);
   });
+  // A command that waits for something that can no longer happen must not end without a word.
+  const endedEarly = () => {
+    process.exitCode = 1;
+    process.stderr.write("tidegate ended before the command was done; please report this bug\n");
+  };
+  process.once("beforeExit", endedEarly);
   const [{ runCli }, { EXIT_ABANDONED }] = await Promise.all([
     import("./run-cli.ts"),
     import("./command.ts"),
   ]);
   const code = await runCli(process.argv.slice(2));
+  process.off("beforeExit", endedEarly);
   process.exitCode = code || process.exitCode;
-  if (code === EXIT_ABANDONED) process.exit(); // M1
-  setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
+  setTimeout(endWhenWritten, code === EXIT_ABANDONED ? 0 : LEFT_OPEN_MS).unref(); // M1
 }

@@ -39,8 +39,9 @@ export function createCellReader(
         if (!isNumber[at]) return cell;
         const number = withPoint(cell);
         if (number !== null) return number;
-        const shown = `${JSON.stringify(cell)} in ${JSON.stringify(names[at])}`;
-        throw unreadable(file.name, `${shown} is not a number with a decimal comma`, { line });
+        // Without the cell, which the pipeline may mask.
+        const reason = `the cell in ${JSON.stringify(names[at])} is not a number with a decimal comma`;
+        throw unreadable(file.name, reason, { line });
       };
       return Object.fromEntries(names.map((name, at) => [name, textOf(at)]));
     },

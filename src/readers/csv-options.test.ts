@@ -123,7 +123,7 @@ test("numbers with a decimal comma become numbers with a point, in the named col
   for (const cell of ["1.5", "1,2,3", "12.34,5", "x", "1e3"]) {
     expect(
       await refusalOf(`amount\n"1,5"\n"${cell}"\n`, as({ decimalComma: ["amount"] })),
-    ).toContain(`line 3: ${JSON.stringify(cell)} in "amount" is not a number with a decimal comma`);
+    ).toContain(`line 3: the cell in "amount" is not a number with a decimal comma`);
   }
   expect(await refusalOf("a\n1\n", as({ decimalComma: ["b"] }))).toContain(
     'line 1: the header has no "b", which csv.decimalComma names',

@@ -58,7 +58,7 @@ export async function* csvRows(
     }
     if (failure === null) return rows;
     const line = lines.openRecordLine();
-    throw unreadable(settings.name, reasonOfCsv(failure), { line, cause: failure });
+    throw unreadable(settings.name, reasonOfCsv(failure), { line }); // Its message quotes cells.
   }
 
   try {

@@ -296,9 +296,11 @@ test("a dropped file is uploaded and followed to its outcome", async () => {
 test("held records are released as a job", async () => {
   await open("#/time");
   await press("Release…");
+  await sees("The dry run found 12 records.");
   await press("Release");
-  await page.waitForURL(/#\/jobs\/job-1/);
-  expect(bodyTo("/late/release")).toEqual({ dryRun: false });
+  await page.waitForURL(/#\/jobs\/job-2/);
+  const { body } = server.state.calls.findLast(({ path }) => path === "/late/release") ?? {};
+  expect(body).toEqual({ filter: {}, confirmCount: 12 });
 });
 
 test("a pipeline is paused with a reason, says so, and is resumed", async () => {

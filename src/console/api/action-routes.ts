@@ -1,6 +1,7 @@
 // Action routes: the half of the API that changes something. Each needs --allow-actions, a JSON
 // body and, where it deletes, a confirmation.
-//   A1. A drop names how many dead letters it deletes. If the number differs, nothing is deleted.
+//   A1. A drop names how many dead letters it deletes, and a release how many records it sends
+//       back. If the number differs, nothing is changed.
 //   A2. A purge names its queue twice: in the path and in the body.
 
 import type { ConsoleActions } from "../../ports/console/console-source.ts";
@@ -31,6 +32,7 @@ const filter = anObject({
   olderThanMs: aNumber(0, AGE_MS_MAX),
   newerThanMs: aNumber(0, AGE_MS_MAX),
 });
+const held = anObject({ key: aText, prefix: aText });
 const limit = aNumber(1, LIMIT_MAX);
 
 function post(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
@@ -95,11 +97,25 @@ async function drop(call: ConsoleCall) {
 async function release(call: ConsoleCall) {
   const actions = actionsOf(call);
   const scope = await knownScope(call);
-  const order = readOrder(call.request, { key: aText, dryRun: aFlag, limit });
+  const given = readOrder(call.request, {
+    filter: held,
+    dryRun: aFlag,
+    confirmCount: aNumber(0, LIMIT_MAX),
+  });
+  const order = { ...given, filter: required(given.filter, "filter") };
+  if (order.dryRun !== true) required(order.confirmCount, "confirmCount");
+  const total = await actions.countHeld(scope, order.filter);
+  if (order.dryRun !== true && order.confirmCount !== total) {
+    refuseRequest(
+      409,
+      "CountDiffers",
+      `the filter matches ${total} held records now, not ${order.confirmCount}; nothing was released`,
+    ); // A1
+  }
   const job = call.jobs.start({
     kind: "release",
     dryRun: order.dryRun === true,
-    total: null,
+    total,
     begin: (signal) => actions.release(scope, order, signal),
   });
   return actionReply(ACCEPTED, job);

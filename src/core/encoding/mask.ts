@@ -4,43 +4,54 @@
 //       asterisk or a backslash within a name is escaped with a backslash.
 //   K2. A matched value is hidden completely: nothing of an object or array remains, neither its
 //       names nor their number.
-//   K3. Hidden values are also removed from text that quotes them, literally or escaped for JSON,
-//       SQL or a URL. Values with fewer than three characters, and null, are too common to search
-//       for.
+//   K3. Hidden values are also removed from text that quotes them (secrets.ts): all texts and
+//       numbers below a path, at any depth. Values with fewer than three characters, true, false
+//       and null are too common to search for.
 //   K4. Masking never fails. A value nested deeper than JSON_DEPTH_MAX is hidden from there on.
 
 import { TidegateError } from "../errors.ts";
 import { JSON_DEPTH_MAX, type JsonObject, type JsonValue } from "./canonical-json.ts";
+import {
+  MASKED,
+  nameWithoutSecrets,
+  SECRET_UNITS_MIN,
+  type SecretValues,
+  withoutSecrets,
+} from "./secrets.ts";
 
-/** Replaces a hidden value. */
-export const MASKED = "***";
-
-/** Shorter values are not searched for in text (K3). */
-const SECRET_UNITS_MIN = 3;
 const MASK_PATHS_MAX = 1_000;
 const MASK_SEGMENTS_MAX = JSON_DEPTH_MAX;
 
 export interface Mask {
+  /** Whether it has no paths and hides nothing. */
+  readonly isEmpty: boolean;
   /** A copy with all matched values hidden; unmatched parts may be shared with the original. */
   value(json: JsonValue): JsonValue;
   /** The values that `value` would hide, as text to search for (K3). */
-  secretsOf(json: JsonValue): string[];
-  /** `message` without any of `secrets`. */
-  text(message: string, secrets: readonly string[]): string;
+  secretsOf(json: JsonValue): readonly string[];
+  /** `message` without any of `secrets`. Never cut a text before. */
+  text(message: string, secrets: SecretValues): string;
+  /** The name of an object, a record or a group without `secrets` (S3 of secrets.ts). */
+  name(name: string, secrets: SecretValues): string;
 }
+
+const NONE: readonly string[] = [];
 
 /** Throws TG_CONFIG_INVALID for an invalid path. */
 export function createMask(paths: readonly string[]): Mask {
   if (paths.length > MASK_PATHS_MAX) refuse(`more than ${MASK_PATHS_MAX} paths to mask`);
   const start = enter(paths.map(compile));
   return {
+    isEmpty: start.size === 0,
     value: (json) => (start.size === 0 ? json : hide(json, start, 0)),
     secretsOf(json) {
+      if (start.size === 0) return NONE;
       const secrets = new Set<string>();
-      if (start.size > 0) collect(json, start, 0, secrets);
+      collect(json, start, 0, secrets);
       return [...secrets];
     },
-    text: scrub,
+    text: withoutSecrets,
+    name: nameWithoutSecrets,
   };
 }
 
@@ -140,7 +151,7 @@ function collect(json: JsonValue, steps: Steps, depth: number, secrets: Set<stri
 function collectAll(json: JsonValue, secrets: Set<string>): void {
   const open: JsonValue[] = [json];
   for (let value = open.pop(); value !== undefined; value = open.pop()) {
-    if (value === null) continue;
+    if (value === null || typeof value === "boolean") continue; // K3
     if (typeof value === "object") {
       for (const member of Object.values(value as JsonObject)) open.push(member);
       continue;
@@ -148,41 +159,6 @@ function collectAll(json: JsonValue, secrets: Set<string>): void {
     const text = String(value);
     if (text.length >= SECRET_UNITS_MIN && text !== MASKED) secrets.add(text);
   }
-}
-
-/** Hides every range that any secret covers; overlapping ranges become one. */
-function scrub(message: string, secrets: readonly string[]): string {
-  const stretches: [start: number, end: number][] = [];
-  for (const secret of secrets) {
-    if (secret.length < SECRET_UNITS_MIN) continue;
-    for (const spelling of spellingsOf(secret)) {
-      for (let at = message.indexOf(spelling); at >= 0; at = message.indexOf(spelling, at + 1)) {
-        stretches.push([at, at + spelling.length]);
-      }
-    }
-  }
-  if (stretches.length === 0) return message;
-  stretches.sort(([left], [right]) => left - right);
-  let text = "";
-  let end = 0;
-  for (const [from, to] of stretches) {
-    if (from >= end) text += message.slice(end, from) + MASKED;
-    end = Math.max(end, to);
-  }
-  return text + message.slice(end);
-}
-
-/** Literal, and escaped for JSON, quotes, SQL, and a URL or a form (K3). */
-function spellingsOf(secret: string): Set<string> {
-  const escaped = encodeURIComponent(secret.toWellFormed());
-  return new Set([
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    secret.replaceAll("'", "\\'"),
-    secret.replaceAll("'", "''"),
-    escaped,
-    escaped.replaceAll("%20", "+"),
-  ]);
 }
 
 function refuse(message: string): never {

@@ -8,7 +8,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { encodeArchived } from "../../core/events/archived-message.ts";
 import type { MessageArchive } from "../../ports/message-archive.ts";
 import type { ObjectWriter } from "../../ports/objects/object-writer.ts";
-import { messageOf } from "../policy/error-text.ts";
+import { wholeMessageOf } from "../policy/error-text.ts";
 import type { ArchiveSettings } from "../spec/archive-fields.ts";
 
 export function createMessageArchive(
@@ -34,7 +34,11 @@ export function createMessageArchive(
         if (signal.aborted) throw signal.reason;
         const about = `the message was not archived in s3://${bucket}/${prefix}`;
         const options = { cause: error };
-        throw new TidegateError("TG_SINK_UNAVAILABLE", `${about}: ${messageOf(error)}`, options); // A2
+        throw new TidegateError(
+          "TG_SINK_UNAVAILABLE",
+          `${about}: ${wholeMessageOf(error)}`,
+          options,
+        ); // A2
       }
     },
   };

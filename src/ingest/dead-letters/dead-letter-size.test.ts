@@ -9,8 +9,8 @@ import {
   type Handler,
 } from "../../../test/support/consumer-world.ts";
 import { inTime, listIn, runRedrive, SCOPE } from "../../../test/support/dead-letter-world.ts";
-import { MASKED } from "../../core/encoding/mask.ts";
 import { messageBytes } from "../../core/encoding/message-size.ts";
+import { MASKED } from "../../core/encoding/secrets.ts";
 import { hasInvalidXmlCharacter } from "../../core/encoding/text.ts";
 import { SQS_MESSAGE_BYTES_MAX } from "../../core/limits.ts";
 import { durationMs, epochMs } from "../../core/units.ts";

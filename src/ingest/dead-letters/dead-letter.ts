@@ -25,8 +25,8 @@
 //       record, and neither attributes nor the group of the original (withheld-body.ts).
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
-import { MASKED } from "../../core/encoding/mask.ts";
 import { messageBytes } from "../../core/encoding/message-size.ts";
+import { MASKED } from "../../core/encoding/secrets.ts";
 import { clampText } from "../../core/encoding/text.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { Clock } from "../../ports/clock.ts";

@@ -1,6 +1,7 @@
 // Make dossier: builds the failure report of a record when it is dead-lettered.
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
+import type { SecretValues } from "../../core/encoding/secrets.ts";
 import { msBetween } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
@@ -24,7 +25,7 @@ export interface Failed {
   readonly groupId: string | null;
   readonly stack: string | null;
   /** The values that were masked in the texts above. */
-  readonly secrets: readonly string[];
+  readonly secrets: SecretValues;
 }
 
 export async function makeDossier(

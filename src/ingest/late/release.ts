@@ -8,6 +8,9 @@
 //   R4. A FIFO queue drops a message whose deduplication id was sent within five minutes. So each
 //       run uses a new id.
 //   R5. Records that were sent to a late queue are in that queue; a release leaves them alone.
+//   R6. Two releases at once share the records: the one that reopens a record sends it, and the
+//       other leaves it out of its events. A note that says "released" without "sent" may also be that of
+//       a crash, so it is continued; the run whose "sent" is written first counts it.
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { reasonOf } from "../../core/errors.ts";
@@ -18,6 +21,7 @@ import type { QueueSender } from "../../ports/queue.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import { REDRIVEN_ATTRIBUTE, redriveMark } from "../dead-letters/dead-letter.ts";
 import {
+  findHeld,
   type HeldNote,
   heldNote,
   heldOf,
@@ -84,7 +88,10 @@ function stateOf({ to, sent_at, released_at }: HeldNote): HeldState {
   return sent_at === null ? "releasing" : "released";
 }
 
-/** Releases the held records that match. Each step does some work and yields an event. */
+/**
+ * Releases the held records that match, except those of another run (R6). Each step does some work
+ * and yields an event.
+ */
 export async function* releaseHeld(
   ports: ReleasePorts,
   options: {
@@ -107,22 +114,37 @@ export async function* releaseHeld(
     }
     if (note.sent_at !== null || note.queue !== source.name) continue;
     if (dryRun) yield { kind: "planned", note };
-    else yield await releaseOne(ports, options, { note, at });
+    else {
+      const event = await releaseOne(ports, options, {
+        note,
+        at,
+        isParked: view?.record.kind === "parked",
+      });
+      if (event !== null) yield event;
+    }
   }
 }
 
 async function releaseOne(
   { clock, ledger, source }: ReleasePorts,
   { scope, runId }: { readonly scope: LedgerScope; readonly runId: string },
-  { note, at }: { readonly note: HeldNote; readonly at: EpochMs },
-): Promise<ReleaseEvent> {
+  {
+    note,
+    at,
+    isParked,
+  }: { readonly note: HeldNote; readonly at: EpochMs; readonly isParked: boolean },
+): Promise<ReleaseEvent | null> {
   const { record_key: key, transport_key: transportKey, parts } = note;
   try {
+    const latest = await findHeld(ledger, scope, key);
+    if (latest === null || latest.held.sent_at !== null) return null; // R6
+    if (latest.held.released_at !== note.released_at) return null; // R6
     const message = await readMessage(ledger, scope, note);
     const now = laterOf(clock.now(), at);
     const released: HeldNote = { ...note, released_at: note.released_at ?? now };
     await ledger.addNotes(scope, [heldNote(released, now)]); // R1
-    await ledger.reopen(scope, [key]);
+    const [reopened] = await ledger.reopen(scope, [key]);
+    if (note.released_at === null && isParked && reopened?.kind !== "reopened") return null; // R6
     const mark = { [REDRIVEN_ATTRIBUTE]: redriveMark(transportKey ?? undefined) };
     const isMarked = transportKey !== null || Object.keys(message.attributes).length === 0;
     const [outcome] = await source.sendBatch([
@@ -137,6 +159,8 @@ async function releaseOne(
       const reason = outcome === undefined ? "no answer" : `${outcome.code}: ${outcome.message}`;
       return { kind: "refused", note, reason };
     }
+    const other = await findHeld(ledger, scope, key);
+    if (other === null || other.held.sent_at !== null) return null; // R6
     const sent: HeldNote = { ...released, sent_at: now, message: null, parts: null };
     await ledger.addNotes(scope, [heldNote(sent, laterOf(clock.now(), now))]);
     await removeParts(ledger, scope, key, parts?.count ?? 0); // R1

@@ -5,6 +5,7 @@
 //   L2. Nothing here throws, whatever the handler threw and whatever `classifyError` does. An error
 //       that nothing recognises is "unknown", which is retried.
 //   L3. A class is a short word that every store can hold.
+//   L4. `shown` removes masked values from a class that a handler chose, before it is cut.
 
 import { clampText } from "../../core/encoding/text.ts";
 import { ERROR_CODES, type ErrorCode } from "../../core/errors.ts";
@@ -42,16 +43,20 @@ export interface Verdict {
 const CLASS_UNITS_MAX = 64;
 
 /** The verdict on any thrown value (L1). */
-export function classify(error: unknown, classifier: ErrorClassifier | null = null): Verdict {
+export function classify(
+  error: unknown,
+  classifier: ErrorClassifier | null = null,
+  shown: (text: string) => string = (text) => text,
+): Verdict {
   const chain = chainOf(error).map((each) => ({ error: each, facts: errorFacts(each) }));
   const refuses = ({ facts }: { facts: ErrorFacts }) => facts.words.includes("GovernanceError");
   if (chain.some(refuses)) return verdictOf("governance"); // L1
   const table = () => chain.map(tableVerdict).find((verdict) => verdict !== null);
-  const fromClassifier = classifier === null ? null : askClassifier(error, classifier);
+  const fromClassifier = classifier === null ? null : askClassifier(error, classifier, shown);
   // A classifier does not name a cause, so the table does.
   if (fromClassifier !== null) return { ...fromClassifier, blames: table()?.blames ?? "record" };
   const fromHandler = chain
-    .map(({ facts }) => handlerVerdict(facts))
+    .map(({ facts }) => handlerVerdict(facts, shown))
     .find((verdict) => verdict !== null);
   return fromHandler ?? table() ?? verdictOf("unknown");
 }
@@ -68,22 +73,27 @@ function verdictIn({ errorClass, retry, blames }: ErrorRow): Verdict {
 function askClassifier(
   error: unknown,
   classifier: ErrorClassifier,
+  shown: (text: string) => string,
 ): Omit<Verdict, "blames"> | null {
   try {
     const verdict: unknown = classifier(error);
     const errorClass = textOf(verdict, "errorClass");
     const retry = errorMember(verdict, "retry");
     if (errorClass === null || (retry !== "backoff" && retry !== "never")) return null;
-    return { errorClass: wordOf(errorClass), retry };
+    return { errorClass: wordOf(shown(errorClass)), retry };
   } catch {
     return null; // A classifier that throws has no verdict; the original error matters more (L2).
   }
 }
 
 /** The verdict of PermanentError and RetryLater. */
-function handlerVerdict({ asks, errorClass, delayMs }: ErrorFacts): Verdict | null {
+function handlerVerdict(
+  { asks, errorClass, delayMs }: ErrorFacts,
+  shown: (text: string) => string,
+): Verdict | null {
   if (asks === "permanent") {
-    return { errorClass: wordOf(errorClass ?? "permanent"), retry: "never", blames: "record" };
+    const word = wordOf(shown(errorClass ?? "permanent")); // L4
+    return { errorClass: word, retry: "never", blames: "record" };
   }
   if (asks !== "later") return null;
   const later = { errorClass: "retry-later", blames: "record" } as const;

@@ -5,6 +5,8 @@
 //       or paths, no line numbers, no folder of a host. It contains the position in the user's
 //       code, because several positions may throw the same message.
 //   W3. Nothing here throws (F1 of error-facts.ts).
+//   W4. `shown` removes masked values, and a text is cut only after that: half of a value is not
+//       found. A text that is part of a later error is not cut at all (wholeMessageOf).
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { clampText } from "../../core/encoding/text.ts";
@@ -19,42 +21,58 @@ const NORMAL_FORM_UNITS_MAX = 512;
 /** Stack frames searched for the user's code. */
 const FRAMES_MAX = 50;
 
-/** One message with those of the causes (W1). */
-export function messageOf(error: unknown): string {
-  const lines = chainOf(error).slice(0, ERRORS_INCLUDED_MAX).map(lineOf);
-  const unique = lines.filter((line, at) => !lines.slice(0, at).some((one) => one.includes(line)));
-  return storable(unique.join("; caused by "), FAILURE_MESSAGE_CHARS_MAX);
+type Shown = (text: string) => string;
+const AS_IS: Shown = (text) => text;
+
+/** One message with those of the causes (W1, W4). */
+export function messageOf(error: unknown, shown: Shown = AS_IS): string {
+  const lines = chainOf(error)
+    .slice(0, ERRORS_INCLUDED_MAX)
+    .map((each) => lineOf(each, shown, FAILURE_MESSAGE_CHARS_MAX));
+  return storable(joined(lines), FAILURE_MESSAGE_CHARS_MAX);
 }
 
-/** The stacks of the error and its causes; null if there is none (W1). */
-export function stackOf(error: unknown): string | null {
+/** The same message for the text of another error, which is masked later (W4). */
+export function wholeMessageOf(error: unknown): string {
+  const chain = chainOf(error).slice(0, ERRORS_INCLUDED_MAX);
+  return joined(chain.map((each) => lineOf(each, AS_IS, Number.POSITIVE_INFINITY)));
+}
+
+function joined(lines: readonly string[]): string {
+  const unique = lines.filter((line, at) => !lines.slice(0, at).some((one) => one.includes(line)));
+  return unique.join("; caused by ");
+}
+
+/** The stacks of the error and its causes; null if there is none (W1, W4). */
+export function stackOf(error: unknown, shown: Shown = AS_IS): string | null {
   const stacks = chainOf(error)
     .slice(0, ERRORS_INCLUDED_MAX)
     .map((each) => textOf(each, "stack"))
     .filter((stack) => stack !== null)
-    .map((stack) => clampText(stack, STACK_CHARS_MAX));
+    .map((stack) => clampText(shown(stack), STACK_CHARS_MAX));
   return stacks.length === 0 ? null : storable(stacks.join("\ncaused by "), STACK_CHARS_MAX);
 }
 
 /** A short hex digest that errors with the same cause share (W2). */
-export function fingerprintOf(error: unknown, errorClass: string): string {
-  const parts = [errorClass, nameOf(error) ?? "", normalForm(messageOf(error)), positionOf(error)];
+export function fingerprintOf(error: unknown, errorClass: string, shown: Shown = AS_IS): string {
+  const message = normalForm(messageOf(error, shown));
+  const parts = [errorClass, nameOf(error, shown) ?? "", message, positionOf(error)];
   return sha256Hex(JSON.stringify(parts)).slice(0, FINGERPRINT_CHARS);
 }
 
-function lineOf(error: unknown): string {
-  if (typeof error === "string") return clampText(error, FAILURE_MESSAGE_CHARS_MAX) || "(empty)";
-  const name = nameOf(error);
+function lineOf(error: unknown, shown: Shown, unitsMax: number): string {
+  if (typeof error === "string") return clampText(shown(error), unitsMax) || "(empty)";
+  const name = nameOf(error, shown);
   const message = textOf(error, "message");
-  if (message === null) return name ?? describeValue(error);
-  const short = clampText(message, FAILURE_MESSAGE_CHARS_MAX);
+  if (message === null) return name ?? shown(describeValue(error));
+  const short = clampText(shown(message), unitsMax);
   return name === null || name === "Error" ? short : `${name}: ${short}`;
 }
 
 /** The code if there is one, because it is more specific than the name. */
-function nameOf(error: unknown): string | null {
+function nameOf(error: unknown, shown: Shown): string | null {
   const name = textOf(error, "code") ?? textOf(error, "name");
-  return name === null ? null : clampText(name, NORMAL_FORM_UNITS_MAX);
+  return name === null ? null : clampText(shown(name), NORMAL_FORM_UNITS_MAX);
 }
 
 /** Describes a thrown value that is not an error. It hides an object's fields (personal data). */

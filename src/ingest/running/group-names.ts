@@ -35,7 +35,7 @@ export function createGroupNames(
     try {
       return `key ${textOf(key(event))}`;
     } catch (error) {
-      const reason = mask.text(messageOf(error), masked.secretsOf(record));
+      const reason = messageOf(error, (text) => mask.text(text, masked.secretsOf(record)));
       telemetry.log("warn", "concurrency.key threw", { reason }); // G2
       return record.key;
     }

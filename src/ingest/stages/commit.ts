@@ -23,6 +23,7 @@
 //       claim.ts): a replay finds the rows of a record by it. A direct commit stores its own.
 
 import { linearBackoff, retryErrors } from "../../core/bounded-retry.ts";
+import type { SecretValues } from "../../core/encoding/secrets.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { sequencerAfter } from "../../core/events/sequencer.ts";
 import { encodeInputHash, type InputHash } from "../../core/input-hash.ts";
@@ -61,7 +62,7 @@ import { createTurnBatcher } from "./turn-batcher.ts";
 /** Nothing was written: the lease was lost before (M2), or the sink or the ledger failed. */
 type Uncommitted =
   | { readonly kind: "lost"; readonly reason: string }
-  | { readonly kind: "failed"; readonly error: unknown; readonly secrets: readonly string[] };
+  | { readonly kind: "failed"; readonly error: unknown; readonly secrets: SecretValues };
 
 export type CommitOutcome =
   | CommitResult
@@ -75,7 +76,7 @@ export interface PreparedCommit {
   readonly stage: Stage | null;
   /** The quarantined rows that the record redrives, and that its commit ends. */
   readonly redriven: QuarantineRef | null;
-  readonly secrets: readonly string[];
+  readonly secrets: SecretValues;
 }
 
 /** The effects of a handler, to be committed. */
@@ -88,7 +89,7 @@ export interface Work {
   /** Rows to quarantine (M7). */
   readonly badRows: readonly BadRow[];
   /** Masked values that an error of the sink may quote. */
-  readonly secrets: readonly string[];
+  readonly secrets: SecretValues;
   /** The message as it may be stored, if `govern` had it masked; else null. */
   readonly masked: MaskedMessage | null;
   /** Of the object or the message. */

@@ -17,7 +17,7 @@ import { asObject, memberOf } from "../../core/events/problem.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import { isTidegateAttribute, transportKeyIn } from "../dead-letters/dead-letter.ts";
-import { messageOf } from "../policy/error-text.ts";
+import { wholeMessageOf } from "../policy/error-text.ts";
 import { readEventTime } from "../policy/event-time.ts";
 import type { OwnDecoding, OwnMessageInput } from "../spec/own-source.ts";
 
@@ -37,7 +37,13 @@ interface DecodedOwnMessage {
 export type DecodedOwn = DecodedOwnMessage &
   (
     | { readonly kind: "own"; readonly input: OwnMessageInput<unknown> }
-    | { readonly kind: "unusable"; readonly reason: string; readonly errorClass: string }
+    | {
+        readonly kind: "unusable";
+        readonly reason: string;
+        /** Of a body that is not JSON: what user code says about it. */
+        readonly detail?: string;
+        readonly errorClass: string;
+      }
   );
 
 /** The identity of a body that cannot be read, or that has no key (W2). */
@@ -58,21 +64,26 @@ export function decodeOwn(pipeline: string, own: OwnDecoding, delivery: Delivery
   };
   if (unwrapped.kind === "undecodable") {
     const { path, reason } = unwrapped.problem;
-    return unusable(base, `${path === "" ? "the body" : path} ${reason}`);
+    return unusable(base, failed(`${path === "" ? "the body" : path} ${reason}`));
   }
   const decoded = decodeText(own.decode, unwrapped.text);
-  if (decoded.kind === "failed") return unusable(base, decoded.reason);
+  if (decoded.kind === "failed") return unusable(base, decoded);
   const { body } = decoded;
   const original = own.decode === "json" ? (body as JsonValue) : { body: unwrapped.text };
   const keyed = keyOf(own, body, delivery);
-  if (keyed.kind === "failed") return unusable({ ...base, original }, keyed.reason, KEYLESS);
+  if (keyed.kind === "failed") return unusable({ ...base, original }, keyed, KEYLESS);
   const { key, origin } = keyed;
   const identity = ownIdentity(pipeline, origin, key);
   const transportKey = origin === "body" ? null : key;
   const record = { ...base, identity, key, transportKey, original };
   const eventTime = eventTimeOf(own, body, delivery.sentAt);
-  if (typeof eventTime === "string") return unusable(record, eventTime);
-  return { ...record, kind: "own", eventTime, input: inputOf(delivery, layers, key, body) };
+  if (eventTime.kind === "failed") return unusable(record, eventTime);
+  return {
+    ...record,
+    kind: "own",
+    eventTime: eventTime.at,
+    input: inputOf(delivery, layers, key, body),
+  };
 }
 
 /** The class of a message without a key. */
@@ -84,16 +95,27 @@ function plain(text: string): ReturnType<typeof unwrapSns> {
 
 function unusable(
   message: DecodedOwnMessage,
-  reason: string,
+  { reason, detail }: Failure,
   errorClass = "undecodable",
 ): DecodedOwn {
-  return { ...message, kind: "unusable", reason, errorClass };
+  const content = { kind: "unusable", reason, errorClass } as const;
+  return { ...message, ...content, ...(detail !== undefined && { detail }) };
 }
 
-type Failure = { readonly kind: "failed"; readonly reason: string };
+type Failure = {
+  readonly kind: "failed";
+  readonly reason: string;
+  readonly detail?: string | undefined;
+};
 
 function failed(reason: string): Failure {
   return { kind: "failed", reason };
+}
+
+/** What a function of the user threw, which masks cannot search if the body is not JSON. */
+function threw(name: string, { decode }: Pick<OwnDecoding, "decode">, message: string): Failure {
+  if (decode === "json") return failed(`${name} threw: ${message}`);
+  return { kind: "failed", reason: `${name} threw`, detail: message };
 }
 
 /** The body in a text, or why there is none (W1). */
@@ -114,16 +136,17 @@ function decodeText(
     return failed(`${where} is not valid JSON: ${parsed.reason}`);
   }
   const called = call(() => decode(text));
-  if (called.kind === "threw") return failed(`source.decode threw: ${called.message}`);
+  if (called.kind === "threw") return threw("source.decode", { decode }, called.message);
   if (isPromise(called.value)) return failed("source.decode returned a promise; it must not");
   return { kind: "body", body: called.value };
 }
 
 function keyOf(
-  { key }: OwnDecoding,
+  own: OwnDecoding,
   body: unknown,
   delivery: Delivery,
 ): Failure | { readonly kind: "key"; readonly key: string; readonly origin: KeyOrigin } {
+  const { key } = own;
   if (typeof key === "string") {
     const id = transportKeyIn(delivery) ?? transportIdOf(key, delivery); // W4
     const checked = checkOwnKey(id);
@@ -132,7 +155,7 @@ function keyOf(
   }
   const called = call(() => key(body as never));
   if (called.kind === "threw") {
-    return failed(`the message has no key: source.key threw: ${called.message}`);
+    return threw("the message has no key: source.key", own, called.message);
   }
   isPromise(called.value); // W3
   const checked = checkOwnKey(called.value);
@@ -148,15 +171,20 @@ function transportIdOf(
 }
 
 /** The event time, or what is wrong with it. */
-function eventTimeOf({ eventTime }: OwnDecoding, body: unknown, sentAt: EpochMs): EpochMs | string {
-  if (eventTime === null) return sentAt;
+function eventTimeOf(
+  own: OwnDecoding,
+  body: unknown,
+  sentAt: EpochMs,
+): Failure | { readonly kind: "time"; readonly at: EpochMs } {
+  const { eventTime } = own;
+  if (eventTime === null) return { kind: "time", at: sentAt };
   const called = call(() => eventTime(body as never));
-  if (called.kind === "threw") return `source.eventTime threw: ${called.message}`;
+  if (called.kind === "threw") return threw("source.eventTime", own, called.message);
   const read = readEventTime(called.value);
-  if (read.kind === "instant") return read.at;
+  if (read.kind === "instant") return { kind: "time", at: read.at };
   isPromise(called.value);
   const reason = read.kind === "invalid" ? read.reason : "nothing";
-  return `source.eventTime returned ${reason}`;
+  return failed(`source.eventTime returned ${reason}`);
 }
 
 type Called =
@@ -168,7 +196,7 @@ function call(run: () => unknown): Called {
   try {
     return { kind: "returned", value: run() };
   } catch (error) {
-    return { kind: "threw", message: messageOf(error) };
+    return { kind: "threw", message: wholeMessageOf(error) };
   }
 }
 

@@ -52,7 +52,13 @@ export type RecordContent =
   /** A message in the user's own format, whose body is not validated yet. */
   | { readonly kind: "own"; readonly input: OwnMessageInput<unknown> }
   /** Can only be dead-lettered (D1). */
-  | { readonly kind: "unusable"; readonly reason: string; readonly errorClass: string };
+  | {
+      readonly kind: "unusable";
+      readonly reason: string;
+      /** What user code says about a body that no mask applies to; it may quote the body. */
+      readonly detail?: string;
+      readonly errorClass: string;
+    };
 
 /** One unit of work. */
 export interface WorkRecord {

@@ -154,7 +154,7 @@ function createPartitions(
       if (value instanceof Promise) value.catch(() => undefined);
       throw new TypeError("partition returned neither a string nor a number");
     } catch (error) {
-      const reason = mask.text(messageOf(error), masked.secretsOf(record));
+      const reason = messageOf(error, (text) => mask.text(text, masked.secretsOf(record)));
       telemetry.log("warn", "partition failed; the default partition counts", { reason }); // T5
       return null;
     }

@@ -27,6 +27,7 @@
 
 import { unreachable } from "../../core/assert.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
+import { Secrets, type SecretValues } from "../../core/encoding/secrets.ts";
 import type { EpochMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
@@ -80,7 +81,7 @@ interface AttemptFailed {
   readonly claim: Claim;
   readonly error: unknown;
   /** Masked values that the error may quote, beyond those of the message itself. */
-  readonly secrets: readonly string[];
+  readonly secrets: SecretValues;
 }
 
 export interface FailStage {
@@ -172,7 +173,7 @@ class LedgerFailures implements FailStage {
     record: WorkRecord,
     error: unknown,
     inFlight: InFlightDelivery,
-    secrets?: readonly string[],
+    secrets?: SecretValues,
   ): RecordOutcome {
     const { random } = this.#ports;
     const failed = this.#read(record, inFlight, error, secrets);
@@ -343,19 +344,20 @@ class LedgerFailures implements FailStage {
     record: WorkRecord,
     { delivery: { groupId } }: InFlightDelivery,
     error: unknown,
-    quoted: readonly string[] = [],
+    quoted: SecretValues = [],
   ): Failed {
     const { mask, masked } = this.#ports;
-    const verdict = classify(error, this.#options.pipeline.classifyError);
-    const secrets = [...masked.secretsOf(record), ...quoted];
-    const stack = stackOf(error);
+    const secrets = quoted instanceof Secrets ? quoted : masked.begin(record);
+    if (quoted !== secrets) secrets.add(quoted as readonly string[]);
+    const shown = (text: string) => mask.text(text, secrets);
+    const verdict = classify(error, this.#options.pipeline.classifyError, shown);
     return {
       verdict,
       secrets,
-      groupId: groupId === null ? null : mask.text(groupId, secrets),
-      fingerprint: fingerprintOf(error, verdict.errorClass),
-      message: mask.text(messageOf(error), secrets),
-      stack: stack === null ? null : mask.text(stack, secrets),
+      groupId: groupId === null ? null : mask.name(groupId, secrets),
+      fingerprint: fingerprintOf(error, verdict.errorClass, shown),
+      message: messageOf(error, shown),
+      stack: stackOf(error, shown),
     };
   }
 

@@ -7,6 +7,7 @@ import {
   type StageWorld,
 } from "../../../test/support/stage-world.ts";
 import { ANY_INPUT } from "../../../test/support/stores/any-input.ts";
+import { type SecretValues, withoutSecrets } from "../../core/encoding/secrets.ts";
 import { systemPorts } from "../../platform/index.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { GovernanceError } from "../spec/handler-errors.ts";
@@ -15,6 +16,11 @@ import type { Claim } from "./claim.ts";
 import { createHandleStage, type Handled } from "./handle.ts";
 
 const SECRET = "passport-4711";
+
+/** A text without the values that a failure may quote. */
+function hidden(handled: Handled, text: string): string {
+  return withoutSecrets(text, (handled as { secrets: SecretValues }).secrets);
+}
 
 function handle(
   world: StageWorld,
@@ -98,7 +104,7 @@ test("an error of govern fails the attempt with all values of the message as sec
   const { handled, given } = await governMessage(govern);
   expect(given).toEqual([]);
   expect(handled).toMatchObject({ kind: "failed", error: { name: "Error" } });
-  expect(handled).toHaveProperty("secrets", expect.arrayContaining([SECRET]));
+  expect(hidden(handled, SECRET)).toBe("***");
 });
 
 test("a refused row ends the attempt before the handler gets the row (G1)", async () => {
@@ -157,5 +163,5 @@ test("classifyError cannot turn a GovernanceError into another class", async () 
     },
   });
   expect(handled).toMatchObject({ error: { errorClass: "governance" } });
-  expect(handled).toHaveProperty("secrets", expect.arrayContaining([SECRET]));
+  expect(hidden(handled, SECRET)).toBe("***");
 });

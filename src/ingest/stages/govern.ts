@@ -10,7 +10,8 @@
 //   G5. The answer for an event applies to all its rows; a row can only be judged more strictly.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
-import { createMask, MASKED, type Mask } from "../../core/encoding/mask.ts";
+import { createMask, type Mask } from "../../core/encoding/mask.ts";
+import { MASKED } from "../../core/encoding/secrets.ts";
 import { readClaimCheck } from "../../core/events/claim-check.ts";
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";

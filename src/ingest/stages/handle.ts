@@ -13,9 +13,12 @@
 //       message that is to be stored without being handled is judged first, too.
 //   H8. If rows cannot be staged, or quarantined rows cannot be read, the sink or the ledger
 //       failed, not the handler.
+//   H9. A text of the handler may quote any row of the record, not only the last one. So the values
+//       of all rows that were read are removed from it.
 
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import type { Mask } from "../../core/encoding/mask.ts";
+import { MASKED, type SecretValues } from "../../core/encoding/secrets.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
 import type { InputHash } from "../../core/input-hash.ts";
@@ -63,7 +66,7 @@ export type Handled =
       /** Rows that the schema rejected, to be quarantined by the commit (H6). */
       readonly badRows: readonly BadRow[];
       /** Masked values that an error of the sink may quote. */
-      readonly secrets: readonly string[];
+      readonly secrets: SecretValues;
       /** The message as it may be stored, if `govern` had it masked; else null. */
       readonly masked: MaskedMessage | null;
       /** Of the object or the message that was handled. */
@@ -76,8 +79,8 @@ export type Handled =
       readonly error: unknown;
       /** What failed: the handler, or the sink or ledger that it depends on (H8). */
       readonly by: "handler" | "store";
-      /** Masked values of the record's content that the error may quote. */
-      readonly secrets: readonly string[];
+      /** Masked values of the record and its content that the error may quote. */
+      readonly secrets: SecretValues;
     }
   /** Another consumer may have the delivery by now. */
   | { readonly kind: "lost"; readonly reason: string }
@@ -85,8 +88,6 @@ export type Handled =
   | { readonly kind: "stopped" };
 
 const NO_EFFECTS: CollectedEffects = { effects: [], stage: null, digest: null };
-/** Masked values per record that are removed from its errors. */
-const SECRETS_MAX = 1_000;
 
 export interface HandleStage {
   handle(
@@ -124,17 +125,16 @@ export function createHandleStage(
       const attempt = beginHandling(ports, pipeline, record, inFlight);
       const buffer = createBuffer(ports, pipeline, record, claim);
       let read: JsonValue = null;
-      const secretsRead = new Set<string>();
+      const secrets = masked.begin(record);
       const onRead = (content: JsonValue) => {
         read = content;
-        remember(secretsRead, mask.secretsOf(content));
+        secrets.add(mask.secretsOf(content)); // H9
       };
       const badRows = new BadRows();
       const readFailures: unknown[] = [];
       const { signal } = attempt;
       const governance = governanceOf(ports, pipeline, { record, inFlight, signal });
       const log: HandlerContext["log"] = (level, message, fields) => {
-        const secrets = [...masked.secretsOf(record), ...mask.secretsOf(read)];
         const shown = maskFields(mask, fields, secrets);
         const ids = logFieldsOf(record, inFlight, runId, { masked, secrets });
         telemetry.log(level, mask.text(message, secrets), { ...ids, ...shown });
@@ -148,7 +148,7 @@ export function createHandleStage(
           const hooks = {
             onRead,
             ready: () => buffer.ready(),
-            onBadRow: quarantines ? badRowTaker(badRows, record, { mask, masked }) : null,
+            onBadRow: quarantines ? badRowTaker(badRows, mask, secrets) : null,
             redrivenRows: redrivenRowsOf(record, readQuarantine, readFailures),
             governance,
           };
@@ -158,7 +158,7 @@ export function createHandleStage(
         });
         const all = { ...collected, effects: attempt.close(collected.effects) };
         const shown = governance?.masked(record) ?? null;
-        const rest = { badRows: badRows.rows, secrets: [...secretsRead], masked: shown };
+        const rest = { badRows: badRows.rows, secrets, masked: shown };
         return { kind: "handled", ...all, ...rest, input: hash(shown !== null) };
       } catch (error) {
         attempt.close([]);
@@ -166,7 +166,8 @@ export function createHandleStage(
         const content = read ?? (carriesPayload(record) ? record.original : null);
         const { error: shown, values } = governedFailure(pipeline, error, content, governance);
         const by = buffer.isFailure(error) || readFailures.includes(error) ? "store" : "handler";
-        return judge(pipeline, shown, [...secretsRead, ...values], by);
+        secrets.add(values);
+        return judge(pipeline, shown, secrets, by);
       }
     },
     govern: (record, inFlight) => governMessage(ports, pipeline, record, inFlight),
@@ -229,14 +230,9 @@ function governanceOf(
 }
 
 /** H6 */
-function badRowTaker(
-  badRows: BadRows,
-  record: WorkRecord,
-  { mask, masked }: { readonly mask: Mask; readonly masked: RecordMask },
-) {
+function badRowTaker(badRows: BadRows, mask: Mask, secrets: SecretValues) {
   return ({ value, line, unit: counts }: NumberedRow, reason: string): void => {
     const unit = counts ?? "line";
-    const secrets = [...masked.secretsOf(record), ...mask.secretsOf(value)];
     badRows.add({ line, unit, reason: mask.text(reason, secrets), row: value });
   };
 }
@@ -264,27 +260,16 @@ async function* noting(
   }
 }
 
-/** Keeps the latest secrets: an error may quote any row that was read, not only the last. */
-function remember(latest: Set<string>, secrets: readonly string[]): void {
-  for (const secret of secrets) {
-    latest.delete(secret);
-    latest.add(secret);
-  }
-  for (const oldest of latest) {
-    if (latest.size <= SECRETS_MAX) return;
-    latest.delete(oldest);
-  }
-}
-
 function maskFields(
   mask: Mask,
   fields: Readonly<Record<string, string | number>> = {},
-  secrets: readonly string[],
+  secrets: SecretValues,
 ): Record<string, string | number> {
-  const shown = Object.entries(fields).map(([name, value]) => [
-    name,
-    typeof value === "string" ? mask.text(value, secrets) : value,
-  ]);
+  const shown = Object.entries(fields).map(([name, value]) => {
+    const text = String(value);
+    const hidden = mask.text(text, secrets);
+    return [mask.text(name, secrets), hidden === text ? value : hidden];
+  });
   return Object.fromEntries(shown);
 }
 
@@ -295,7 +280,12 @@ async function callHandler(
   context: HandlerContext,
 ): Promise<void> {
   if (content.kind === "unusable") {
-    throw new PermanentError(content.reason, { class: content.errorClass });
+    const { reason, detail, errorClass } = content;
+    // K4 of record-mask.ts
+    const says = detail === undefined || pipeline.mask.length === 0 ? detail : MASKED;
+    throw new PermanentError(says === undefined ? reason : `${reason}: ${says}`, {
+      class: errorClass,
+    });
   }
   if (content.kind === "own") {
     const { input: own } = content;
@@ -343,7 +333,7 @@ async function handleObject(
 function judge(
   pipeline: Pipeline,
   error: unknown,
-  secrets: readonly string[],
+  secrets: SecretValues,
   by: "handler" | "store" = "handler", // H8
 ): Handled {
   if (isOf(error, LeaseLost)) return { kind: "lost", reason: error.message };

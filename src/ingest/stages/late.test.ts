@@ -66,6 +66,18 @@ test("on time, late within the allowance, too late: only the last is held", asyn
   expect(held).toMatchObject({ state: "held", note: { about: "old", lane: "too-late" } });
 });
 
+test("two releases at once count each record once, and send it once (R6 of release.ts)", async () => {
+  await using late = await lateWorld("hold");
+  const keys = ["a", "b", "c", "d"];
+  for (const key of keys) await sendOld(late.world, key, 60);
+  await late.world.pass(3_000);
+  const [one, two] = await Promise.all([release(late.world, "1"), release(late.world, "2")]);
+  expect([...one, ...two]).toEqual(keys.map(() => "released"));
+  expect(await late.world.depth()).toBe(keys.length);
+  await late.world.pass(3_000);
+  expect(late.handled.toSorted()).toEqual([...keys.map((key) => `${key} too-late`), "now live"]);
+});
+
 test("a released record is processed once, in its recorded lane (L4)", async () => {
   await using late = await lateWorld("hold");
   await sendOld(late.world, "old", 60);

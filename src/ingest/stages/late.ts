@@ -33,7 +33,7 @@ import {
   messageParts,
   partNotes,
 } from "../late/held-note.ts";
-import { messageOf } from "../policy/error-text.ts";
+import { wholeMessageOf } from "../policy/error-text.ts";
 import { retryDelayMs } from "../policy/retry.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
@@ -193,7 +193,8 @@ function createSends(ports: LatePorts, { pipeline, scope, runId }: LateOptions):
     const sent = await sendTo(lateQueue, note, { ...originalOf(delivery), fence });
     if (sent.kind === "refused") {
       const delayMs = retryDelayMs(pipeline.retry, delivery.receiveCount, random.fraction());
-      const reason = `the late queue ${note.to} did not take a record: ${sent.reason}`;
+      const said = `the late queue ${note.to} did not take a record: ${sent.reason}`;
+      const reason = masked.begin(record).hide(said);
       const fields = logFieldsOf(record, inFlight, runId, { masked });
       telemetry.log("warn", reason, { ...fields, delay_ms: delayMs });
       return { kind: "later", delayMs, why: "unavailable", blames: "record", reason }; // L3
@@ -225,7 +226,7 @@ async function sendTo(
     const reason = outcome === undefined ? "no answer" : `${outcome.code}: ${outcome.message}`;
     return { kind: "refused", reason };
   } catch (error) {
-    const reason = error instanceof TidegateError ? error.message : messageOf(error);
+    const reason = error instanceof TidegateError ? error.message : wholeMessageOf(error);
     return { kind: "refused", reason };
   }
 }

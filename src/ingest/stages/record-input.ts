@@ -4,6 +4,7 @@
 //       a store cannot save, is changed so that it can.
 
 import type { Mask } from "../../core/encoding/mask.ts";
+import type { SecretValues } from "../../core/encoding/secrets.ts";
 import { clampText } from "../../core/encoding/text.ts";
 import type { LaneDecision } from "../../core/lane.ts";
 import { INPUT_TEXT_CHARS_MAX } from "../../ledger/input-checks.ts";
@@ -67,7 +68,7 @@ function sourceOf({ content }: WorkRecord, queue: string): string | null {
 function objectOf(
   record: WorkRecord,
   masked: RecordMask,
-  secrets: readonly string[],
+  secrets: SecretValues,
 ): InputObject | null {
   const { object, content } = record;
   if (object === null || content.kind !== "object") return null;

@@ -2,6 +2,7 @@
 //   L1. The object's key and the business key are masked like all text about the record, because
 //       they may contain secrets. The idempotency key, a digest, still identifies the event.
 
+import type { SecretValues } from "../../core/encoding/secrets.ts";
 import type { LogFields } from "../../ports/telemetry.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { WorkRecord } from "../stages/decode.ts";
@@ -10,7 +11,7 @@ import type { RecordMask } from "./record-mask.ts";
 export interface LogMask {
   readonly masked: RecordMask;
   /** Secrets that may be in one of its keys. Default: those of the record itself. */
-  readonly secrets?: readonly string[];
+  readonly secrets?: SecretValues;
 }
 
 /** A short name of the record for people: the object's URL, or the key of a message (L1). */

@@ -46,11 +46,19 @@ export interface EditedView {
   readonly copyId: string;
 }
 
-export interface ReleaseOrder {
-  /** Only records whose key or name contains it. */
+/** Which held records; without a field, all of them. */
+export interface HeldChoice {
+  /** Only the record with this key or name. */
   readonly key?: string | undefined;
+  /** Only records whose name starts with it. */
+  readonly prefix?: string | undefined;
+}
+
+export interface ReleaseOrder {
+  readonly filter: HeldChoice;
   readonly dryRun?: boolean | undefined;
-  readonly limit?: number | undefined;
+  /** How many records the filter matches; not needed for a dry run. */
+  readonly confirmCount?: number | undefined;
 }
 
 export interface SendOrder {

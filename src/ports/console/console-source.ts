@@ -22,6 +22,7 @@ import type {
   DropOrder,
   EditedView,
   EditOrder,
+  HeldChoice,
   RedriveOrder,
   ReleaseOrder,
   SendOrder,
@@ -166,6 +167,8 @@ export interface ConsoleActions {
     signal: AbortSignal,
   ): JobSteps & { readonly stopped: () => string | null };
   drop(scope: LedgerScope, order: DropOrder, signal: AbortSignal): JobSteps;
+  /** How many held records a release would send back. */
+  countHeld(scope: LedgerScope, filter: HeldChoice): Promise<number>;
   release(scope: LedgerScope, order: ReleaseOrder, signal: AbortSignal): JobSteps;
   /** Null if the ledger has no such dead letter. */
   edit(scope: LedgerScope, order: EditOrder): Promise<EditedView | null>;

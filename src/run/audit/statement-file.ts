@@ -5,6 +5,8 @@
 //       A signed statement never continues one that is not signed: the signature would vouch for
 //       days that anyone could have written.
 //   F3. A file is written beside its target and renamed, so that a reader never sees half of one.
+//   F4. A statement whose signature was removed looks like one that was never signed. So it is
+//       refused where a signature is expected: with a key, and after a signed statement.
 
 import {
   createHash,
@@ -14,8 +16,9 @@ import {
   sign,
   verify,
 } from "node:crypto";
-import { readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createReadStream, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { STATEMENT_SCHEMA, type Statement, statementProblem } from "../../audit/statement.ts";
+import { type LinesResult, StatementLines } from "../../audit/statement-lines.ts";
 import { TidegateError } from "../../core/errors.ts";
 
 const UNSIGNED_FIX = "audit its window again with --sign, or continue it without --sign";
@@ -23,9 +26,58 @@ const UNSIGNED_FIX = "audit its window again with --sign, or continue it without
 /** Reads a statement; throws TG_VALUE_INVALID if it is none, or was edited. */
 export function readStatement(path: string): Statement {
   const statement = parse(path, read(path));
-  const problem = statementProblem(statement);
+  const problem = problemOf(path, statement) ?? signatureProblem(statement);
   if (problem !== null) refuse(`${path} was edited: ${problem}`);
   return statement;
+}
+
+function problemOf(path: string, statement: Statement): string | null {
+  try {
+    return statementProblem(statement);
+  } catch {
+    return notAStatement(path); // A field that all statements have is missing or of another type.
+  }
+}
+
+/** The digest does not cover the signature, so its form is checked here (F4). */
+function signatureProblem({ signature }: Partial<Statement>): string | null {
+  if (signature === null) return null;
+  if (signature === undefined) return "its signature was removed";
+  const { algorithm, keyId, value } = signature;
+  const isWhole = typeof keyId === "string" && typeof value === "string";
+  return algorithm === "ed25519" && isWhole ? null : "its signature is not one of Ed25519";
+}
+
+/**
+ * Throws TG_VALUE_INVALID if a statement without a signature continues one that is signed: its
+ * signature may have been removed (F4).
+ */
+export function refuseUnsigned(path: string, { signature, previous }: Statement): void {
+  if (signature !== null || previous === null || previous.keyId === null) return;
+  refuse(`${path} is not signed, but the statement that it continues is; sign it with --sign`);
+}
+
+/** Throws TG_VALUE_INVALID unless the file has the lines of that statement. */
+export async function verifyLines(
+  path: string,
+  statement: Statement,
+  linesPath: string,
+): Promise<Extract<LinesResult, { kind: "same" }>> {
+  const lines = new StatementLines(statement);
+  try {
+    let rest = "";
+    for await (const chunk of createReadStream(linesPath, "utf8")) {
+      const texts = `${rest}${chunk}`.split("\n");
+      rest = texts.pop() ?? "";
+      for (const text of texts) lines.add(text);
+    }
+    if (rest !== "") refuse(`${linesPath} does not match ${path}: its last line is not complete`);
+  } catch (error) {
+    throw error instanceof TidegateError ? error : unread(linesPath, error);
+  }
+  const result = lines.end();
+  if (result.kind === "same") return result;
+  return refuse(`${linesPath} does not match ${path}: ${result.problem}`);
 }
 
 /** The keys that may check the signature of an earlier statement. */
@@ -66,6 +118,10 @@ function parse(path: string, text: string): Statement {
   } catch {
     // Reported below.
   }
+  return notAStatement(path);
+}
+
+function notAStatement(path: string): never {
   return refuse(`${path} is not an audit statement; write one with tidegate audit --out`);
 }
 
@@ -135,11 +191,13 @@ function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
-    throw new TidegateError("TG_CONFIG_INVALID", `cannot read ${path}: ${reason}`, {
-      cause: error,
-    });
+    throw unread(path, error);
   }
+}
+
+function unread(path: string, cause: unknown): TidegateError {
+  const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
+  return new TidegateError("TG_CONFIG_INVALID", `cannot read ${path}: ${reason}`, { cause });
 }
 
 function refuse(message: string): never {

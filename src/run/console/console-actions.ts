@@ -97,17 +97,18 @@ export function createConsoleActions(parts: ActionParts): ConsoleActions {
       const ports = { clock, ledger, deadLetters, source: queue };
       for await (const event of dropDeadLetters(ports, options)) yield masked(dropStep(event));
     },
-    async *release(scope, order, signal) {
+    async countHeld(scope, filter) {
       const { queue: source } = await parts.openQueues(scope);
-      const runId = parts.random.uuid();
-      const { key, dryRun = false, limit = Number.POSITIVE_INFINITY } = order;
-      const options = { scope, runId, filter: { key }, dryRun, signal };
+      const options = { scope, runId: "", filter, dryRun: true };
       let count = 0;
-      for await (const event of releaseHeld({ clock, ledger, source }, options)) {
-        yield masked(releaseStep(event));
-        count += 1;
-        if (count >= limit) return;
-      }
+      for await (const _ of releaseHeld({ clock, ledger, source }, options)) count += 1;
+      return count;
+    },
+    async *release(scope, { filter, dryRun = false }, signal) {
+      const { queue: source } = await parts.openQueues(scope);
+      const options = { scope, runId: parts.random.uuid(), filter, dryRun, signal };
+      const events = releaseHeld({ clock, ledger, source }, options);
+      for await (const event of events) yield masked(releaseStep(event));
     },
     edit: (scope, order) => sendEdited(parts, scope, order),
   };

@@ -1,7 +1,7 @@
 // JSON texts: the texts inside of a JSON value, read and changed.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
-import { MASKED } from "../../core/encoding/mask.ts";
+import { MASKED } from "../../core/encoding/secrets.ts";
 
 const UNWRAP_DEPTH_MAX = 64;
 

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { HIDDEN_BODY } from "../../core/encoding/secrets.ts";
 import { pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { createMessageMask } from "./message-mask.ts";
 
@@ -22,7 +23,7 @@ test("without a pipeline, a mask hides its value at every level and where it is 
     expect(shown.body).toContain('"id":"7"');
     expect(shown.attributes.note).toBe("card ***");
   }
-  expect(mask.show(message(`card=${SECRET}`)).body).toBe("***");
+  expect(mask.show(message(`card=${SECRET}`)).body).toBe(HIDDEN_BODY);
 });
 
 test("a console that others can reach hides bodies without masks, and says how to show them (M4)", () => {
@@ -55,12 +56,12 @@ test("masks of the console apply to dead letters and to what they quote (M5)", (
 test("a body that is not JSON is hidden by masks of the console, also with a pipeline (M1)", () => {
   const body = `card=${SECRET}`;
   const notification = JSON.stringify({ Type: "Notification", Message: body });
-  expect(mask.show(message(notification)).body).toBe("***");
+  expect(mask.show(message(notification)).body).toBe(HIDDEN_BODY);
   const of = (decode: "json" | "text") =>
     pipeline({ name: "o", source: { queue: "o", decode, key: () => "7" }, handler() {} } as never);
   const own = { mask: ["card"] };
   for (const decode of ["json", "text"] as const) {
-    expect(createMessageMask(of(decode), own).show(message(body)).body).toBe("***");
+    expect(createMessageMask(of(decode), own).show(message(body)).body).toBe(HIDDEN_BODY);
     expect(createMessageMask(of(decode)).show(message(body)).body).toBe(body);
   }
   const shown = createMessageMask(of("json"), own).show(message(JSON.stringify({ card: SECRET })));

@@ -13,7 +13,8 @@
 //       is hidden by masks of the console, which the pipeline did not know when it wrote it.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
-import { createMask, MASKED, type Mask } from "../../core/encoding/mask.ts";
+import { createMask, type Mask } from "../../core/encoding/mask.ts";
+import { HIDDEN_BODY, hiddenBodyOf, MASKED } from "../../core/encoding/secrets.ts";
 import { clampText } from "../../core/encoding/text.ts";
 import { DEAD_LETTER_ATTRIBUTES } from "../../ingest/dead-letters/dead-letter.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -104,14 +105,14 @@ function createMaskedBodies(
   function payloadOf(record: WorkRecord): JsonValue {
     const payload = records.payloadOf(record);
     const mayBeText = record.content.kind !== "unusable" && !hidesErrors;
-    return mayBeText || hasJsonPayload(payload) ? payload : MASKED; // M1
+    return mayBeText || hasJsonPayload(payload) ? payload : hiddenBodyOf(payload); // M1
   }
 
   function bodyOf(message: QueuedText, work: readonly WorkRecord[]): string {
     if (!isActive) return message.body; // M1
     if (work.length > 0) return textOf(work.map(payloadOf));
     const json = jsonIn(message.body);
-    if (!hasJsonBody(json)) return MASKED;
+    if (!hasJsonBody(json)) return HIDDEN_BODY;
     const secrets = mask.secretsOf(json);
     return JSON.stringify(scrubTexts(mask.value(json), (text) => mask.text(text, secrets)));
   }
@@ -146,7 +147,7 @@ function createMaskedBodies(
 function textOf(payloads: readonly JsonValue[]): string {
   const [first = null, ...others] = payloads;
   if (others.length > 0) return JSON.stringify(payloads);
-  return first === MASKED ? MASKED : JSON.stringify(first);
+  return first === hiddenBodyOf(first) ? first : JSON.stringify(first);
 }
 
 function hiddenBody(message: QueuedText): ShownBody {

@@ -124,3 +124,16 @@ test("a console that others can reach hides errors as it hides bodies (V5)", () 
   });
   expect(hidden.record(historyOf(payload)).text).toEqual(["dead-lettered: schema: ***"]);
 });
+
+test("an error that was cut in a value is hidden, although its payload is known (V6)", () => {
+  const cut = { ...FAILURE, message: "no such card 4000-1234…" };
+  const dossier = { ...stored({ person }), message: cut.message };
+  expect(JSON.stringify(views.deadLetter(dossier))).not.toContain("4000");
+  const history = {
+    ...historyOf({ person }),
+    timeline: [{ status: "failed", failure: cut }],
+    deadLetter: dossier,
+    text: [`dead-lettered: schema: ${cut.message}`],
+  } as unknown as RecordHistory;
+  expect(JSON.stringify(views.record(history))).not.toContain("4000");
+});

@@ -9,9 +9,12 @@
 //   V4. A path finds nothing in a text. So a payload is hidden completely if it is not JSON: a body
 //       of another format, or a payload that was cut because it was too long for a dossier.
 //   V5. Where payloads are hidden without masks, errors are hidden as well (V3).
+//   V6. The pipeline cut a long error after it had removed the values of its own masks. Half of a
+//       value of these masks may be at its end, so such an error is hidden.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
-import { createMask, MASKED } from "../../core/encoding/mask.ts";
+import { createMask } from "../../core/encoding/mask.ts";
+import { hiddenBodyOf, MASKED } from "../../core/encoding/secrets.ts";
 import type { ReplayView } from "../../ports/console/console-control-views.ts";
 import type {
   DeadLetterGroupView,
@@ -91,7 +94,7 @@ export function createViewMask(paths: readonly string[]): ViewMask {
   function deadLetter(view: DeadLetterView): DeadLetterView {
     const json = shownPayload(view.payload);
     const secrets = [...mask.secretsOf(json), ...secretsIn(view)];
-    const error = isWhole(view) ? {} : hiddenError(view); // V3
+    const error = isWhole(view) && !isCut(view) ? {} : hiddenError(view); // V3, V6
     const masked = { ...view, ...error, payload: mask.value(json), name: name(view.name) };
     return { ...scrubbed(masked, secrets), key: view.key };
   }
@@ -114,7 +117,8 @@ export function createViewMask(paths: readonly string[]): ViewMask {
       const dossier = view.deadLetter;
       const payload = dossier !== null && isWhole(dossier) ? shownPayload(dossier.payload) : null;
       const { summary: first, names, partition } = view;
-      const errors = payload === null ? errorsIn(view) : []; // V3
+      const all = errorsIn(view);
+      const errors = payload === null || all.some(isCutText) ? all : []; // V3, V6
       const hidden = names.filter((text) => name(text) !== text);
       if (partitionName(partition) !== partition) hidden.push(partition);
       const secrets = [...mask.secretsOf(payload), ...secretsIn(view), ...hidden, ...errors];
@@ -184,7 +188,7 @@ function createNames(mask: ReturnType<typeof createMask>) {
       if (bucket === undefined || shown !== text) return shown;
       return `${valueAt(bucket, "bucket")}/${folder && valueAt(folder, "key")}`;
     },
-    secretsIn({ object, businessKey }: Pick<DeadLetterView, "object" | "businessKey">): string[] {
+    secretsIn({ object, businessKey }: Pick<DeadLetterView, "object" | "businessKey">) {
       const { bucket = null, key = null } = object ?? {};
       return mask.secretsOf({ object: { bucket, key }, businessKey });
     },
@@ -194,13 +198,22 @@ function createNames(mask: ReturnType<typeof createMask>) {
 /** The payload with the JSON in its texts, hidden if it is not JSON (V4); null if withheld. */
 function shownPayload(payload: JsonValue): JsonValue {
   const json = unwrapped(payload);
-  return json === null || hasJsonPayload(json) ? json : MASKED;
+  return json === null || hasJsonPayload(json) ? json : hiddenBodyOf(json);
 }
 
 /** Whether all values that an error may quote are in the payload (V3). */
 function isWhole({ object, payload }: Pick<DeadLetterView, "object" | "payload">): boolean {
   const isJson = payload !== null && typeof payload === "object";
-  return object === null && isJson && shownPayload(payload) !== MASKED; // V4
+  return object === null && isJson && typeof shownPayload(payload) !== "string"; // V4
+}
+
+function isCut({ message, stack }: Pick<DeadLetterView, "message" | "stack">): boolean {
+  return isCutText(message) || isCutText(stack ?? "");
+}
+
+/** As clampText ends a text. */
+function isCutText(text: string): boolean {
+  return text.endsWith("…");
 }
 
 function hiddenError({ stack }: DeadLetterView): Pick<DeadLetterView, "message" | "stack"> {

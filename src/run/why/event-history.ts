@@ -11,7 +11,7 @@
 //   Y5. Code and configuration are those of the run that made the latest attempt.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
-import { MASKED } from "../../core/encoding/mask.ts";
+import { MASKED } from "../../core/encoding/secrets.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { ownIdentities } from "../../core/events/own-message.ts";
 import type { InputHash } from "../../core/input-hash.ts";

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { lineText } from "../../../src/audit/audit-line.ts";
 import { tables } from "../../../src/index.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { type AuditCall, audit } from "../../../src/run/audit/open-audit.ts";
@@ -13,6 +14,7 @@ import {
   readSigningKey,
   readStatement,
   signStatement,
+  verifyLines,
   writeStatement,
 } from "../../../src/run/audit/statement-file.ts";
 import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
@@ -160,3 +162,67 @@ test("an option with an unknown value: one sentence that names it, exit code 2",
     expect([code, err]).toEqual([2, expect.stringContaining(problem)]);
   }
 });
+
+test("a signature that was deleted, emptied or replaced: refused, with and without a key", async () => {
+  const own = keyPair("deleted");
+  const path = join(folder, "deleted.json");
+  const signed = signStatement(await run({}), readSigningKey(own.secret));
+  const verify = async (...more: string[]) => {
+    const words = ["audit", "verify", path, ...more];
+    const { code, out, err } = await endOf(startCommand(words, { cwd: folder }));
+    expect(err).not.toContain("    at ");
+    return `${code}: ${out}${err}`;
+  };
+  writeStatement(path, { ...signed, signature: undefined } as never);
+  for (const more of [[], ["--key", own.pub]]) {
+    expect(await verify(...more)).toMatch(
+      /^1: .*deleted.json was edited: its signature was removed/,
+    );
+  }
+  writeStatement(path, { ...signed, signature: {} as never });
+  expect(await verify()).toMatch(/^1: .*its signature is not one of Ed25519/);
+  writeStatement(path, { ...signed, signature: null });
+  expect(await verify("--key", own.pub)).toMatch(/^1: .*deleted.json is not signed/);
+  expect(await verify()).toMatch(/^0: .*deleted.json: unchanged, not signed/);
+  writeStatement(path, signed);
+  const previous = readEarlierStatement(path, { publicKey: own.pub });
+  writeStatement(path, await run({ previous }));
+  expect(await verify()).toMatch(/^1: .*is not signed, but the statement that it continues is/);
+}, 60_000);
+
+test("a file of lines is compared with its statement: each edit is found", async () => {
+  const path = join(folder, "with-lines.json");
+  const linesPath = join(folder, "lines.jsonl");
+  for (const key of ["in/b.txt", "in/c.txt"]) await dev.put(key, key);
+  await dev.idle();
+  const lines: string[] = [];
+  const statement = await run({ onLine: (line) => lines.push(lineText(line)) });
+  writeStatement(path, statement);
+  const check = async (text: string) => {
+    writeFileSync(linesPath, text);
+    return verifyLines(path, readStatement(path), linesPath);
+  };
+  const text = lines.join("");
+  expect(await check(text)).toEqual({ kind: "same", lines: lines.length, carried: 0 });
+  const [first = "", ...others] = lines;
+  await expect(check(others.join(""))).rejects.toThrow(
+    /has \d instead of \d lines with the status/,
+  );
+  await expect(check(text.replace("in/b.txt", "in/x.txt"))).rejects.toThrow("not match its digest");
+  await expect(check([...others, first].join(""))).rejects.toThrow("do not match its digest");
+  await expect(check("")).rejects.toThrow("it has no lines of the segment from ");
+  await expect(check(text.slice(0, -1))).rejects.toThrow("its last line is not complete");
+  await expect(check(`${text}{}\n`)).rejects.toThrow(/line \d is not a line of an audit$/);
+  const words = ["audit", "verify", path, "--lines", linesPath];
+  const wrong = await endOf(startCommand(words, { cwd: folder }));
+  expect([wrong.code, wrong.err]).toEqual([
+    1,
+    expect.stringContaining("is not a line of an audit"),
+  ]);
+  await check(text);
+  const right = await endOf(startCommand(words, { cwd: folder }));
+  expect([right.code, right.out]).toEqual([
+    0,
+    expect.stringContaining(`lines.jsonl: the ${lines.length} lines of the statement`),
+  ]);
+}, 60_000);

@@ -235,8 +235,16 @@ test("a drop with the wrong count deletes nothing; a redrive is followed to its 
   });
   const dropped = await probe.run("/dead-letters/drop", { filter: {}, confirmCount: 1 });
   expect(dropped).toMatchObject({ state: "done", counts: { dropped: 1 } });
-  const again = await probe.run("/late/release", { dryRun: true });
-  expect(again).toMatchObject({ state: "done", counts: {} });
+  const again = await probe.run("/late/release", { filter: {}, dryRun: true });
+  expect(again).toMatchObject({ state: "done", total: 0, counts: {} });
+});
+
+test("a release without a selection, or for another number of records, is refused", async () => {
+  for (const body of [{}, { dryRun: true }, { filter: {} }]) {
+    expect((await api.post("/late/release", body)).status).toBe(400);
+  }
+  const wrong = await api.post("/late/release", { filter: {}, confirmCount: 7 });
+  expect(wrong).toMatchObject({ status: 409, body: { error: { code: "CountDiffers" } } });
 });
 
 test("a purge needs the name of its queue", async () => {

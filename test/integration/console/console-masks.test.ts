@@ -157,7 +157,7 @@ function orderFor(pattern: string, dead: string | undefined, path: string): obje
     return { key: dead, body: `{"id":"bad-1","x":"${SECRET}"}` };
   if (pattern === "/pipeline/pause") return { reason: "a test" };
   if (pattern.startsWith("/dead-letters/")) return { filter: {}, dryRun: true };
-  if (pattern === "/late/release") return { dryRun: true };
+  if (pattern === "/late/release") return { filter: {}, dryRun: true };
   if (/\/(purge|promote|drop)$/.test(pattern)) return { confirm: `not ${path}` };
   return {};
 }

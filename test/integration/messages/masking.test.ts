@@ -175,3 +175,103 @@ test("a masked value of a row is removed from the object's key, and nothing else
   const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
   expect(JSON.parse(dossiers[0]?.body ?? "").object.key).toBe("people/***+1815.csv");
 });
+
+type Log = { log(level: string, message: string, fields?: Record<string, unknown>): void };
+type Rows = { rows(): AsyncIterable<Record<string, unknown>> };
+
+/** All that a pipeline writes about a file of JSON Lines: its log and its dossiers. */
+async function outputOf(rows: readonly object[], handler: (event: Rows, log: Log) => unknown) {
+  await using world = await createConsumerWorld({
+    bucket: "people",
+    handler: handler as never,
+    pipeline: { mask: ["secret"], retry: { attempts: 1 } } as never,
+  });
+  await world.put("people.jsonl", rows.map((row) => `${JSON.stringify(row)}\n`).join(""));
+  await world.consumer().start();
+  await world.pass(2_000);
+  const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
+  return JSON.stringify([dossiers, world.logs]);
+}
+
+test("a value longer than a stored message or stack is removed before the text is cut", async () => {
+  const secret = `start-${"of a long value, ".repeat(1_000)}end`;
+  const output = await outputOf([{ secret }], async (event) => {
+    for await (const row of event.rows()) {
+      throw new Error(`cannot read ${row.secret}`, { cause: new Error(`bad: ${row.secret}`) });
+    }
+  });
+  expect(output).toContain("cannot read ***");
+  expect(output).not.toContain("of a long value");
+});
+
+test("context.log removes the values of every row that was read, and of all kinds", async () => {
+  const rows = [
+    { secret: { name: SECRET, list: [4711, "Grace Hopper"] } },
+    { secret: 1234567, n: 1 },
+    { secret: true, n: 2 },
+  ];
+  const output = await outputOf(rows, async (event, { log }) => {
+    const read: unknown[] = [];
+    for await (const row of event.rows()) read.push(row);
+    log("info", `first ${SECRET}, ${JSON.stringify(read[0])}`, { no: 4711, [SECRET]: 7 });
+    log("info", `then 1,234,567 and 1234567.00, which is true`, { account: 1234567, line: 3 });
+  });
+  expect(output).toContain("first ***, ");
+  expect(output).toContain("then *** and ***.00, which is true");
+  expect(output).toContain('"line":3');
+  expect(output).not.toMatch(/Lovelace|Hopper|4711|1234567|1,234,567/);
+});
+
+test("with too many masked values to search for, a text is hidden as a whole", async () => {
+  const rows = Array.from({ length: 20_001 }, (_, at) => ({ secret: `person-${at}` }));
+  const output = await outputOf(rows, async (event, { log }) => {
+    let first = "";
+    for await (const row of event.rows()) first ||= String(row.secret);
+    log("info", `the first is ${first}`);
+    throw new PermanentError(`what is ${first}?`, { class: first });
+  });
+  expect(output).toContain("hidden: the record has too many masked values");
+  expect(output).toContain("people.jsonl");
+  expect(output).not.toContain("person-");
+});
+
+test.each([
+  ["not JSON", `{"name":"${SECRET}"`, "the body is not valid JSON"],
+  ["JSON of another form", `{"name":"${SECRET}"}`, "the pipeline does not know the form"],
+])("a body that is %s is hidden as a whole", async (_title, body, sentence) => {
+  await using world = await createConsumerWorld({ pipeline: { mask } as never });
+  await world.sendBody(body);
+  await world.consumer().start();
+  await world.pass(2_000);
+  const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
+  const listed = await listIn(world, {}, "peek");
+  const lives = await findHistories(world.ledger, { what: listed[0]?.key ?? "" });
+  const reports = lives.flatMap((life) => describeHistory(life, "what was asked for"));
+  const output = JSON.stringify([dossiers, listed, reports, world.logs]);
+  expect(output).toContain(`hidden: ${sentence}`);
+  expect(output).not.toContain(SECRET);
+});
+
+test.each<[what: string, source: object]>([
+  [
+    "a body that the pipeline's own function decodes",
+    { key: () => "7", decode: (text: string) => ({ name: text.split("=")[1] }) },
+  ],
+  ["a body on which source.decode fails", { key: () => "7", decode: JSON.parse }],
+  ["a text on which source.key fails", { key: JSON.parse, decode: "text" }],
+])("%s is hidden as a whole, with what the function says", async (_what, source) => {
+  await using world = await createConsumerWorld({
+    handler: (({ body }: { body: { name: string } }) => {
+      throw new PermanentError(`who is ${body.name}?`);
+    }) as never,
+    pipeline: { source: { queue: "work", ...source }, mask: ["name"] } as never,
+  });
+  await world.sendBody(`name=${SECRET}`);
+  await world.consumer().start();
+  await world.pass(2_000);
+  const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
+  expect(dossiers).toHaveLength(1);
+  const output = JSON.stringify([dossiers, world.logs]);
+  expect(output).toContain("hidden: the body is not valid JSON");
+  expect(output).not.toMatch(/Lovelace|name=/);
+});

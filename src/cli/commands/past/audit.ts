@@ -5,6 +5,7 @@
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import { lineText } from "../../../audit/audit-line.ts";
+import { counted } from "../../../core/encoding/counted.ts";
 import { boundHeap, boundThreadHeaps } from "../../../platform/bound-heap.ts";
 import {
   command,
@@ -136,15 +137,19 @@ async function withLines<T>(
 
 export const auditVerify = command({
   name: "audit verify",
-  summary: "Check that a statement was not edited, and who signed it.",
+  summary: "Check that a statement and its lines were not edited, and who signed it.",
   argument: { name: "STATEMENT", doc: "File that tidegate audit --out wrote." },
   flags: {
     key: text("PUB", null, "Ed25519 public key (PEM file) that must have signed the statement."),
+    lines: text("FILE", null, "File that tidegate audit --lines wrote with the statement."),
   },
   async run({ argument: path = "", flags, out }) {
     const files = await import("../../../run/audit/statement-file.ts");
     const statement = files.readStatement(path);
     if (flags.key !== undefined) files.verifyStatement(path, statement, flags.key);
+    files.refuseUnsigned(path, statement);
+    const { lines } = flags;
+    const checked = lines === undefined ? null : await files.verifyLines(path, statement, lines);
     const { subject, window, verdict, signature, previous } = statement;
     const by =
       flags.key !== undefined
@@ -154,6 +159,11 @@ export const auditVerify = command({
           : "signed; check the signature with --key";
     const times = `${window.from ?? "the first object"} to ${window.to}`;
     out.line(`${path}: unchanged, ${by}`);
+    if (checked !== null) {
+      const { carried } = checked;
+      const rest = carried === 0 ? "" : `; not checked: ${counted(carried, "carried segment")}`;
+      out.line(`${lines}: the ${counted(checked.lines, "line")} of the statement${rest}`);
+    }
     out.line(
       `Pipeline ${subject.pipeline}, s3://${subject.bucket}/${subject.prefix}, ${times}: ${verdict}`,
     );

@@ -371,6 +371,7 @@ export interface ApiSchema {
     readonly copyOf: string;
     readonly copyId: string;
   };
+  HeldFilter: { readonly key?: string | undefined; readonly prefix?: string | undefined };
   JobItem: {
     readonly at: number;
     readonly key: string;

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { callApi } from "../data/api-client.ts";
 import type { ApiSchema } from "../data/api-schema.ts";
-import { agoText, countText, timeText } from "../data/format.ts";
+import { agoText, amountText, countText, timeText } from "../data/format.ts";
 import { goTo, linkTo } from "../data/route.ts";
 import { useRefusal, useScopedPath, useSession } from "../data/session.ts";
 import { LIVE_MS, useLoad } from "../data/use-load.ts";
@@ -14,11 +14,14 @@ import { Badge, Figures, Heading, Panel } from "../parts/layout.tsx";
 import { LinkedText } from "../parts/linked-text.tsx";
 import { Empty, LoadError, Notice, Waiting } from "../parts/notices.tsx";
 import { type RowColumn, Rows } from "../parts/rows.tsx";
+import { useDryRunCount } from "./dead-letters/dead-letter-dialogs.tsx";
 import { WindowGrid } from "./window-grid.tsx";
 
 type Time = ApiSchema["Time"];
 type HeldRecord = ApiSchema["HeldRecord"];
 type Partition = ApiSchema["Partition"];
+
+const EVERY_HELD = {};
 
 export function TimeScreen() {
   const loaded = useLoad<Time>(useScopedPath("/time"), LIVE_MS);
@@ -137,20 +140,15 @@ const LATE_QUEUE: RowColumn<HeldRecord> = {
 const isElsewhere = ({ lateQueue }: HeldRecord) => lateQueue !== null;
 
 function Held({ held }: { readonly held: Time["held"] }) {
-  const [dryRun, setDryRun] = useState<boolean | null>(null);
+  const [isOpen, setOpen] = useState(false);
   const refusal = useRefusal();
-  const path = useScopedPath("/late/release");
-  const release = async () => {
-    const job = await callApi<ApiSchema["Job"]>(path, { method: "POST", body: { dryRun } });
-    goTo(linkTo(["jobs", job.id]));
-  };
   return (
     <Panel
       title="Held records"
       note="too late, kept with their messages"
       actions={
         held.count > 0 && (
-          <ActionButton refusal={refusal} onAct={() => setDryRun(false)}>
+          <ActionButton refusal={refusal} onAct={() => setOpen(true)}>
             Release…
           </ActionButton>
         )
@@ -169,24 +167,45 @@ function Held({ held }: { readonly held: Time["held"] }) {
           keyOf={({ key }) => key}
         />
       )}
-      {dryRun !== null && (
-        <Dialog
-          title="Release held records"
-          submit={dryRun ? "Start dry run" : "Release"}
-          onSubmit={release}
-          onClose={() => setDryRun(null)}
-        >
-          <p>Sends the messages of all held records back. Each is then processed in its lane.</p>
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={dryRun}
-              onChange={(event) => setDryRun(event.currentTarget.checked)}
-            />
-            Dry run: list them and change nothing
-          </label>
-        </Dialog>
-      )}
+      {isOpen && <ReleaseDialog onClose={() => setOpen(false)} />}
     </Panel>
+  );
+}
+
+/** A dry run counts first, and the release is for that number of records. */
+function ReleaseDialog({ onClose }: { readonly onClose: () => void }) {
+  const [dryRun, setDryRun] = useState(false);
+  const path = useScopedPath("/late/release");
+  const count = useDryRunCount(path, EVERY_HELD);
+  const isCounted = typeof count === "number";
+  const release = async () => {
+    const confirmed = dryRun ? { dryRun } : { confirmCount: count };
+    const body = { filter: EVERY_HELD, ...confirmed };
+    const job = await callApi<ApiSchema["Job"]>(path, { method: "POST", body });
+    goTo(linkTo(["jobs", job.id]));
+  };
+  return (
+    <Dialog
+      title="Release held records"
+      submit={dryRun ? "Start dry run" : "Release"}
+      refusal={isCounted || dryRun ? null : "A dry run counts the records first."}
+      onSubmit={release}
+      onClose={onClose}
+    >
+      <p>Sends the messages of all held records back. Each is then processed in its lane.</p>
+      <p role="status">
+        {count === null && "Counting with a dry run …"}
+        {isCounted && `The dry run found ${amountText(count, "record")}.`}
+        {typeof count === "string" && <span class="bad">{count}</span>}
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={dryRun}
+          onChange={(event) => setDryRun(event.currentTarget.checked)}
+        />
+        Dry run: list them and change nothing
+      </label>
+    </Dialog>
   );
 }

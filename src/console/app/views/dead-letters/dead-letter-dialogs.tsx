@@ -76,7 +76,7 @@ export function RedriveDialog({ filter, onClose }: FilterDialogProps) {
 export function DropDialog({ filter, onClose }: FilterDialogProps) {
   const path = useScopedPath("/dead-letters/drop");
   const [typed, setTyped] = useState("");
-  const count = useDropCount(path, filter);
+  const count = useDryRunCount(path, filter);
   const send = async () => {
     const body = { filter, confirmCount: Number(typed) };
     const job = await callApi<Job>(path, { method: "POST", body });
@@ -111,13 +111,14 @@ export function DropDialog({ filter, onClose }: FilterDialogProps) {
 }
 
 /** The number of a dry run, the reason why it failed, or null while it runs. */
-function useDropCount(path: string, filter: LetterFilter): number | string | null {
+/** What a dry run finds: its number of items, an error, or null while it runs. */
+export function useDryRunCount(path: string, filter: object): number | string | null {
   const [count, setCount] = useState<number | string | null>(null);
   const words = JSON.stringify(filter);
   useEffect(() => {
     const stop = new AbortController();
     const run = async () => {
-      const body = { filter: JSON.parse(words) as LetterFilter, dryRun: true };
+      const body = { filter: JSON.parse(words) as object, dryRun: true };
       let job = await callApi<Job>(path, { method: "POST", body, signal: stop.signal });
       while (job.state === "running") {
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
