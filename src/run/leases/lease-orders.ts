@@ -2,7 +2,7 @@
 //   R1. A slot names the lease that was held on it last, until it is dropped.
 //   R2. An order to a slot without a lease is ignored. Its lease ended before the order came, so
 //       nothing is left to renew; an error would end the thread, and with it all other leases.
-//   R3. A receipt that is held again moves to its new slot. Its former slot names no lease then.
+//   R3. A receipt that is held again moves to its new slot. Its previous slot names no lease then.
 
 import { unreachable } from "../../core/assert.ts";
 import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
@@ -51,13 +51,13 @@ export class LeaseOrders {
   }
 
   #hold({ receipt, slot, since }: Extract<LeaseOrder, { kind: "hold" }>): void {
-    const previous = this.#receipts.get(slot);
-    if (previous !== undefined && previous !== receipt) {
-      this.#drop(previous, slot);
-      this.#renewer.release(previous); // R1
+    const other = this.#receipts.get(slot);
+    if (other !== undefined && other !== receipt) {
+      this.#drop(other, slot);
+      this.#renewer.release(other); // R1
     }
-    const former = this.#slots.get(receipt);
-    if (former !== undefined) this.#drop(receipt, former); // R3
+    const previous = this.#slots.get(receipt);
+    if (previous !== undefined) this.#drop(receipt, previous); // R3
     this.#slots.set(receipt, slot);
     this.#receipts.set(slot, receipt);
     this.#renewer.track({ receipt, since }, (reason) => this.#onLost(receipt, reason));
