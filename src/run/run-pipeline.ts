@@ -138,8 +138,7 @@ export async function runPipeline(
     const findings = await checkQueues(pipeline, environment);
     const renewer = await openRenewer({ ledger, url: settings.ledger }, terms, telemetry);
     closers.push(() => renewer.close());
-    const server = given ?? (await findServer(settings));
-    const ports = await openPorts(closers, pipeline, environment, server);
+    const ports = await openPorts(closers, prepared, environment, given);
     const consumer = createConsumer(
       { ...ports, ledger, rows: createRowReader(systemPorts), sink, renewer, telemetry },
       { pipeline, runId, prefetch, ...consumerOptionsOf(settings, runId) },
@@ -147,7 +146,7 @@ export async function runPipeline(
     const health = () => healthOf(pipeline, consumer, state.draining);
     const listener = await openListener({ telemetry, health, onError }, settings);
     closers.unshift(() => listener.close()); // G3
-    const shared = { ...ports, ledger, telemetry, sink, file, server };
+    const shared = { ...ports, ledger, telemetry, sink, file };
     closers.push(await startRecording({ ...shared, consumer, runId, state }, prepared));
     await consumer.start();
     const late = startLateUpkeep(shared, pipeline);
@@ -185,16 +184,17 @@ interface RunState {
   failure: string | null;
 }
 
-/** The environment, with the archive of messages, which is closed with the rest. */
+/** The environment, where S3 is, and the archive of messages, which is closed with the rest. */
 async function openPorts(
   closers: (() => Promise<unknown>)[],
-  pipeline: Pipeline,
+  { pipeline, settings }: PreparedRun,
   environment: Environment,
-  server: Server,
+  given: Server | undefined,
 ) {
+  const server = given ?? (await findServer(settings));
   const { archive, close } = await openArchive(pipeline, server);
   closers.push(close);
-  return { ...systemPorts, ...environment, callLimit: systemCallLimit, archive };
+  return { ...systemPorts, ...environment, callLimit: systemCallLimit, archive, server };
 }
 
 /** G1, G3 */

@@ -5,17 +5,16 @@ import "../../platform/quiet-warnings.ts"; // First: a thread warns on its own (
 import { parentPort, workerData } from "node:worker_threads";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { createSqsQueue } from "../../aws/sqs/sqs-queue.ts";
-import { present, unreachable } from "../../core/assert.ts";
+import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { createLeaseRenewer } from "../../ingest/running/lease-renewer.ts";
 import { systemRandom } from "../../platform/system-random.ts";
 import { systemTurn } from "../../platform/system-turn.ts";
-import type { LeaseRenewer } from "../../ports/lease-renewer.ts";
 import { openLedger } from "../open/open-ledger.ts";
 import { localCredentials } from "../open/store-url.ts";
 import { LeaseBoard, processClock } from "./lease-board.ts";
+import { LeaseOrders } from "./lease-orders.ts";
 import type {
-  LeaseOrder,
   LeaseThreadConfig,
   LeaseThreadData,
   LeaseThreadEvent,
@@ -25,9 +24,6 @@ import type {
 const port = present(parentPort, "the port of a worker thread");
 const { config, board: memory } = workerData as LeaseThreadData;
 const board = new LeaseBoard(memory);
-/** The slot of each lease on the board, and the receipt of each slot. */
-const slots = new Map<string, number>();
-const receipts = new Map<number, string>();
 
 function report(event: LeaseThreadEvent): void {
   port.postMessage(event);
@@ -57,15 +53,18 @@ async function start(): Promise<void> {
       visibilityMs,
       leaseMs,
       onTerm(receipt, end) {
-        const slot = slots.get(receipt);
+        const slot = orders.slotOf(receipt);
         if (slot !== undefined) board.write(slot, end);
       },
     },
   );
+  const orders = new LeaseOrders(renewer, (receipt, reason) =>
+    report({ kind: "lost", receipt, reason }),
+  );
   port.on("message", async (text: string) => {
     const request = JSON.parse(text) as LeaseThreadRequest; // D4 of lease-thread.ts
     if (request.kind === "orders") {
-      for (const order of request.orders) follow(renewer, order);
+      for (const order of request.orders) orders.follow(order);
       board.worked = request.number; // B1 of the board
       return;
     }
@@ -75,32 +74,6 @@ async function start(): Promise<void> {
     port.close();
   });
   report({ kind: "ready" });
-}
-
-function follow(renewer: LeaseRenewer, order: LeaseOrder): void {
-  if (order.kind === "hold") {
-    const { receipt, slot, since } = order;
-    slots.set(receipt, slot);
-    receipts.set(slot, receipt);
-    renewer.track({ receipt, since }, (reason) => report({ kind: "lost", receipt, reason }));
-    return;
-  }
-  const receipt = present(receipts.get(order.slot), "the lease of a slot");
-  switch (order.kind) {
-    case "attach":
-      renewer.attach(receipt, order.claim, order.since);
-      return;
-    case "detach":
-      renewer.detach(receipt, order.claim);
-      return;
-    case "drop":
-      renewer.release(receipt);
-      slots.delete(receipt);
-      receipts.delete(order.slot);
-      return;
-    default:
-      unreachable(order);
-  }
 }
 
 start().catch((error: unknown) => {

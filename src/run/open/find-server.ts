@@ -36,7 +36,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 export interface ServerLocation {
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
-  /** Folder of a cloud that may be running. Default: ".tidegate"; null if there is no folder. */
+  /** Folder of a cloud that may be running. Default: ".tidegate"; null without a folder. */
   readonly data?: string | null | undefined;
   /** An open one, or its URL. Default: that of the data folder. */
   readonly ledger?: string | Ledger | undefined;

@@ -128,7 +128,8 @@ test(
       /^data-download-queue.fifo: 2 pending, the oldest for \d+ s, \d+ sent, 0 refused\n$/,
     );
     const relayed = await cli("relay", "--once");
-    expect(relayed).toMatchObject({ code: 0, out: "1 row sent, 0 refused\n" });
+    expect(relayed).toMatchObject({ code: 1, out: "1 row sent, 0 refused\n" });
+    expect(relayed.err).toContain("1 row still pending, leased by other processes");
     expect(JSON.parse((await world.tidegate(...stats, "--json")).out)).toMatchObject({
       pending: 1,
     });
