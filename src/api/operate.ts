@@ -20,7 +20,7 @@ export type {
   DropRequest,
   DropSummary,
   EditedCopy,
-  ListRequest,
+  DeadLetterListRequest,
   RedriveEvent,
   RedriveItem,
   RedriveRequest,

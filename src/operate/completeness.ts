@@ -16,6 +16,7 @@ import type { Sources } from "./sources.ts";
 
 export type { Completeness, Holder } from "../ingest/late/complete-up-to.ts";
 
+/** Up to where one pipeline is complete, and what holds it back. */
 export interface PipelineCompleteness extends Completeness, LedgerScope {
   /** Whether queued messages were looked at (C1). */
   readonly looked: boolean;
@@ -30,6 +31,7 @@ export interface WaitRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Asks up to which event time pipelines are complete. */
 export interface CompletenessReader {
   /** Of the pipeline, or of all pipelines of the ledger. */
   read(): Promise<readonly PipelineCompleteness[]>;

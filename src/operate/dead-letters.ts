@@ -9,7 +9,7 @@ import {
   createDeadLetterAccess,
   type DeadLetterAccess,
   type DeadLetterSelection,
-  type ListRequest,
+  type DeadLetterListRequest,
 } from "../ingest/dead-letters/dead-letter-access.ts";
 import { type Dossier, decodeDossier } from "../ingest/dead-letters/dossier.ts";
 import { editedNote } from "../ingest/dead-letters/edited-note.ts";
@@ -25,7 +25,7 @@ export type {
   DeadLetterSelection,
   DropRequest,
   DropSummary,
-  ListRequest,
+  DeadLetterListRequest,
   RedriveRequest,
 } from "../ingest/dead-letters/dead-letter-access.ts";
 export type { Dossier } from "../ingest/dead-letters/dossier.ts";
@@ -45,11 +45,12 @@ export interface EditedCopy {
   readonly copyOf: string;
 }
 
+/** The dead letters of a pipeline, or of all pipelines of the ledger. */
 export interface DeadLetters extends DeadLetterAccess {
   /** Dead letters that failed for the same cause, counted; the largest group first. */
   groups(
     selection?: DeadLetterSelection,
-    request?: ListRequest,
+    request?: DeadLetterListRequest,
   ): Promise<readonly DeadLetterGroup[]>;
   /** Sends a copy with another body; null if the ledger has no such dead letter (D1). */
   edit(key: string, body: string): Promise<EditedCopy | null>;

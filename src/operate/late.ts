@@ -30,6 +30,7 @@ export interface ReleaseSummary {
   readonly refused: number;
 }
 
+/** The records that were too late. */
 export interface LateRecords {
   /** Records that wait in the ledger, or were sent to the late queue. */
   list(selection?: HeldFilter): AsyncIterable<ListedHeld>;

@@ -34,6 +34,7 @@ export interface PauseOrder {
   readonly reason?: string | undefined;
 }
 
+/** Pauses, resumes and watches pipelines. */
 export interface PipelineControl {
   /** Pauses it. The pause that holds may be an earlier one. */
   pause(order?: PauseOrder): Promise<{ readonly status: PipelineStatus; readonly isNew: boolean }>;

@@ -38,6 +38,7 @@ export interface QuarantineRedriveSummary {
   readonly unwell: number;
 }
 
+/** The rows that a schema rejected. */
 export interface QuarantinedRows {
   list(selection?: QuarantineSelection): AsyncIterable<QuarantinedSet>;
   /** Runs quarantined rows again, on their own, and follows each set to its outcome. */

@@ -17,7 +17,7 @@ import { Backfiller } from "./hosts/backfiller.ts";
 import { askForCompleteness } from "./hosts/completeness.ts";
 import { ConsumerHost } from "./hosts/consumer-host.ts";
 import { MessageReplays } from "./hosts/message-replayer.ts";
-import { Operator } from "./hosts/operator.ts";
+import { SimOperator } from "./hosts/operator.ts";
 import { PollerHost } from "./hosts/poller-host.ts";
 import { SimProcess } from "./hosts/process.ts";
 import { ProducerHost } from "./hosts/producer-host.ts";
@@ -157,7 +157,7 @@ class RunningWorld implements World {
       ),
       relay: new RelayHost(services, { seed, parts }),
       poller: topology.batches === 0 ? null : new PollerHost(services, { seed, topology }, items),
-      operator: new Operator(services),
+      operator: new SimOperator(services),
       releaser: new Releaser(services, topology),
       objects: named("g", topology.groups).map((name) => name.replace("-", "")),
       broker: services.brokerClock,

@@ -93,6 +93,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     machine: true,
   },
+  // What an operator can ask or do: finds ledger, queues and objects, and calls the parts.
+  operate: {
+    imports: [...RECORDS, ...INGEST, "replay", "audit", "lineage", "produce", "platform", "run"],
+    packages: ["node:os", "node:path"],
+  },
   // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library.
   run: { imports: ["*"], packages: ["*"], machine: true },
   // One file per subpath of the package, with the system's clock and random numbers as defaults.

@@ -106,14 +106,15 @@ export interface DropSummary {
 }
 
 /** Options of `list`. */
-export interface ListRequest {
+export interface DeadLetterListRequest {
   /** Also reads the dead-letter queue, which hides its messages for a while. */
   readonly peek?: boolean | undefined;
 }
 
+/** Lists, redrives and drops dead letters. */
 export interface DeadLetterAccess {
   /** Lists dead letters, the newest failure first. */
-  list(filter?: DeadLetterSelection, request?: ListRequest): AsyncIterable<DeadLetterEntry>;
+  list(filter?: DeadLetterSelection, request?: DeadLetterListRequest): AsyncIterable<DeadLetterEntry>;
   /** Sends dead letters back to their queue and follows each until it ends. */
   redrive(
     filter?: DeadLetterSelection,

@@ -3,6 +3,7 @@
 import type { EpochMs } from "../../core/units.ts";
 import type { RedriveEnd } from "./redrive-follow.ts";
 
+/** The dead letter that a step is about. */
 export interface RedriveItem {
   readonly key: string;
   readonly object: string | null;

@@ -41,11 +41,13 @@ export interface HeldFilter {
 /** Where a held record is. */
 export type HeldState = "held" | "releasing" | "released" | "sending" | "sent";
 
+/** A held record, and where it is. */
 export interface ListedHeld {
   readonly note: HeldNote;
   readonly state: HeldState;
 }
 
+/** What a release did with one record. */
 export type ReleaseEvent =
   | { readonly kind: "planned" | "released"; readonly note: HeldNote }
   | { readonly kind: "refused"; readonly note: HeldNote; readonly reason: string };

@@ -74,6 +74,7 @@ function isPrefix(whole: string, part: string, charsMin: number): boolean {
   return whole === part || (part.length >= charsMin && whole.startsWith(part));
 }
 
+/** Dead letters that failed for the same cause. */
 export interface DeadLetterGroup {
   readonly fingerprint: string;
   readonly errorClass: string;

@@ -151,6 +151,7 @@ export function quarantineIn(
   }
 }
 
+/** What became of a set that is redriven. */
 export type RedrivenSet =
   | {
       /** "outdated": the object was replaced since, so the rows change nothing. */

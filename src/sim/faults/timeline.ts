@@ -2,7 +2,7 @@
 // name, like the faults of calls, and can be left out on its own.
 
 import type { ConsumerHost } from "../hosts/consumer-host.ts";
-import type { Operator } from "../hosts/operator.ts";
+import type { SimOperator } from "../hosts/operator.ts";
 import type { PollerHost } from "../hosts/poller-host.ts";
 import type { HostClock, SimProcess } from "../hosts/process.ts";
 import type { ProducerHost } from "../hosts/producer-host.ts";
@@ -19,7 +19,7 @@ export interface WorldHosts {
   readonly relay: RelayHost;
   /** Null in worlds without batches. */
   readonly poller: PollerHost | null;
-  readonly operator: Operator;
+  readonly operator: SimOperator;
   readonly releaser: Releaser;
   readonly objects: readonly string[];
   readonly broker: HostClock;

@@ -1,4 +1,4 @@
-// Operator: what people do to a running system: redrive dead letters, purge queues and the ledger,
+// SimOperator: what people do to a running system: redrive dead letters, purge queues and the ledger,
 // pause the pipeline.
 //   O1. A redrive reopens the records first, then moves the messages: in the other order, a message
 //       could be delivered before its record may be tried.
@@ -21,7 +21,7 @@ const PEEKED_MAX = 100_000;
 const NOTES_MAX = 1_000;
 const PURGED_PER_CALL_MAX = 1_000;
 
-export class Operator {
+export class SimOperator {
   readonly #services: WorldServices;
   #busy = 0;
 

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startCommand, useCommands } from "../support/command-process.ts";
+import { startCommand, useCommands } from "../../support/command-process.ts";
 
 const commands = useCommands("output");
 const PATHS = 1_000;
@@ -50,7 +50,7 @@ test("a command that can never end says so, and fails", async () => {
   const patch = "data:text/javascript,globalThis.fetch=()=>new%20Promise(()=>{})";
   const location = { endpoint: "http://127.0.0.1:9", pid: process.pid };
   writeFileSync(join(commands.folder, "endpoint.json"), JSON.stringify(location));
-  const ledger = commands.start(["ledger", "init", "--url", "sqlite:ledger.db"]);
+  const ledger = commands.start(["ledger", "init", "--ledger", "sqlite:ledger.db"]);
   expect(await ledger.ended).toMatchObject({ code: 0 });
   const words = ["watermark", writeLongPipeline(), "--json", "--data", "."];
   const { printed, ended } = commands.start(words, { NODE_OPTIONS: `--import ${patch}` });
