@@ -1,4 +1,4 @@
-// Conditions and protections: what a client demands of a write or a delete holds, or nothing changes.
+// Conditions and protections: what a client demands of a write holds, or nothing changes.
 
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";

@@ -2,12 +2,12 @@
 
 import type { RawS3Answer } from "../../support/s3-buckets.ts";
 
-export interface Probe {
+export interface ParameterProbe {
   readonly value: string;
   /** The status of the response; the request must then have changed nothing unless it is 2xx. */
   readonly status: number;
   readonly code?: string;
-  /** Parameters that the request needs besides, such as `range` for `if-range`. */
+  /** Parameters that the request also needs, such as `range` for `if-range`. */
   readonly with?: Readonly<Record<string, string>>;
   readonly body?: string;
   /** What the response says, or what the object or bucket says afterwards. */
@@ -29,27 +29,32 @@ function digestOf(bytes: number): string {
   return Buffer.alloc(bytes, 7).toString("base64");
 }
 
-function refused(status: number, code: string, value: string, more: Partial<Probe> = {}): Probe {
+function refused(
+  status: number,
+  code: string,
+  value: string,
+  more: Partial<ParameterProbe> = {},
+): ParameterProbe {
   return { value, status, code, ...more };
 }
 
-function shown(value: string, shows: RegExp, more: Partial<Probe> = {}): Probe {
+function shown(value: string, shows: RegExp, more: Partial<ParameterProbe> = {}): ParameterProbe {
   return { value, status: 200, shows, ...more };
 }
 
 /** A property of an object, which the object has afterwards; a copy must replace it. */
-function property(value: string, shows: RegExp): Probe[] {
+function property(value: string, shows: RegExp): ParameterProbe[] {
   return [shown(value, shows), shown(value, shows, { with: REPLACE, only: COPY })];
 }
 
-const owner: Probe[] = [
+const owner: ParameterProbe[] = [
   refused(403, "AccessDenied", "111111111111"),
   refused(400, "InvalidBucketOwnerAWSAccountID", "me"),
 ];
 const badDigest = (bytes: number) => [refused(400, "BadDigest", digestOf(bytes))];
 const CONDITION = "PreconditionFailed";
 
-export const PROBES: Readonly<Record<string, readonly Probe[]>> = {
+export const PROBES: Readonly<Record<string, readonly ParameterProbe[]>> = {
   "if-match": [refused(412, CONDITION, '"other"')],
   "if-none-match": [
     refused(412, CONDITION, "*"),
@@ -160,14 +165,14 @@ export const PROBES: Readonly<Record<string, readonly Probe[]>> = {
 };
 
 /** The probes of a parameter for one action: its own, else those without an action. */
-export function probesOf(name: string, action: string): readonly Probe[] {
+export function probesOf(name: string, action: string): readonly ParameterProbe[] {
   const probes = PROBES[name] ?? [];
   const own = probes.filter(({ only }) => only?.includes(action) === true);
   return own.length > 0 ? own : probes.filter(({ only }) => only === undefined);
 }
 
 /** The headers and the body of a response as one text. */
-export function textOf({ headers, body }: RawS3Answer): string {
+export function replyText({ headers, body }: RawS3Answer): string {
   const lines = [...headers].map(([name, value]) => `${name}: ${value}`);
   return `${lines.join("\n")}\n${body}`;
 }

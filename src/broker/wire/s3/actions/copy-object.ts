@@ -94,10 +94,10 @@ function copiedDetail(
     );
   }
   const { headers, metadata: named } = metadata.value === "REPLACE" ? sent : old;
-  const { [REDIRECT]: _dropped, ...kept } = headers;
+  const { [REDIRECT]: _source, ...others } = headers;
   const redirect = sent.headers[REDIRECT];
   return succeed({
-    headers: redirect === undefined ? kept : { ...kept, [REDIRECT]: redirect },
+    headers: redirect === undefined ? others : { ...others, [REDIRECT]: redirect },
     metadata: named,
     tags: tagging.value === "REPLACE" ? sent.tags : old.tags,
     checksum: old.checksum,

@@ -18,13 +18,13 @@ export function only(...accepted: readonly string[]): ParameterCheck {
 }
 
 /** Refuses values that S3 does not know either. */
-export function oneOf(message: string, ...known: readonly string[]): ParameterCheck {
+export function onlyKnown(message: string, ...values: readonly string[]): ParameterCheck {
   return (value, _call, name) =>
-    known.includes(value) ? null : invalidArgument(name, value, message);
+    values.includes(value) ? null : invalidArgument(name, value, message);
 }
 
-/** There is one account, and it owns every bucket. */
-export const checkOwner: ParameterCheck = (value, call) => {
+/** The broker's account owns every bucket. */
+export const checkBucketOwner: ParameterCheck = (value, call) => {
   if (!/^\d{12}$/.test(value)) {
     return refusal(
       "InvalidBucketOwnerAWSAccountID",

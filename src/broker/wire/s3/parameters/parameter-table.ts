@@ -7,12 +7,12 @@
 import type { S3Action } from "../s3-call.ts";
 import {
   checkAlgorithm,
+  checkBucketOwner,
   checkChecksumHeader,
-  checkOwner,
   checkRedirect,
   checkTrailer,
-  oneOf,
   only,
+  onlyKnown,
   refuseBypass,
   refuseLock,
   unsupported,
@@ -87,12 +87,17 @@ const CONDITIONS: readonly ParameterRow[] = [
     use: "refused",
     check: unsupported,
   },
-  { names: ["x-amz-expected-bucket-owner"], actions: all, use: "honoured", check: checkOwner },
+  {
+    names: ["x-amz-expected-bucket-owner"],
+    actions: all,
+    use: "honoured",
+    check: checkBucketOwner,
+  },
   {
     names: ["x-amz-source-expected-bucket-owner"],
     actions: COPIES,
     use: "honoured",
-    check: checkOwner,
+    check: checkBucketOwner,
   },
 ];
 
@@ -148,7 +153,7 @@ const PROTECTIONS: readonly ParameterRow[] = [
     names: ["x-amz-server-side-encryption"],
     actions: WRITES,
     use: "harmless",
-    check: oneOf(
+    check: onlyKnown(
       "The encryption method specified is not supported",
       "AES256",
       "aws:kms",
@@ -170,7 +175,7 @@ const PROTECTIONS: readonly ParameterRow[] = [
     names: ["x-amz-acl"],
     actions: [...WRITES, "CreateBucket"],
     use: "harmless",
-    check: oneOf(
+    check: onlyKnown(
       "",
       "private",
       "public-read",
@@ -297,7 +302,7 @@ const PROPERTIES: readonly ParameterRow[] = [
     names: ["x-amz-optional-object-attributes"],
     actions: LISTS,
     use: "harmless",
-    check: oneOf("Invalid attribute name specified.", "RestoreStatus"),
+    check: onlyKnown("Invalid attribute name specified.", "RestoreStatus"),
     reason: "no object is archived, so none has a restore status to list",
   },
   {

@@ -1,9 +1,9 @@
 // Query headers: headers that a URL carries in its query, as presigned URLs do.
 //   Q1. A query parameter with the name of a header of S3, of a condition, or of a property of an
-//       object is that header, for every action. A header of the request itself takes precedence;
-//       if the two differ, the request is refused, because only one of them could be honoured.
-//   Q2. A checksum in a query is ignored, as by S3, unless the URL signs it as a header: SDKs sign a
-//       URL before there is a body, and put the checksum of an empty one into it.
+//       object is that header, for every action. If the request has that header, too, with another
+//       value, it is refused, because only one of them could be honoured.
+//   Q2. A checksum in a query is ignored, as by S3, unless the URL signs it as a header: SDKs sign
+//       a URL before there is a body, and put the checksum of an empty one into it.
 
 import { type Result, succeed } from "../../../../core/result.ts";
 import type { HttpRequest } from "../../../../ports/http/http.ts";
@@ -71,7 +71,13 @@ function isHeader(name: string, query: URLSearchParams): boolean {
 export function withHeaders(request: HttpRequest, headers: Headers): HttpRequest {
   const { method, path, query, body, bodyTooLarge, bodyStream, remoteAddress, requestId } = request;
   return {
-    ...{ method, path, query, headers, body, bodyTooLarge, requestId },
+    method,
+    path,
+    query,
+    headers,
+    body,
+    bodyTooLarge,
+    requestId,
     ...(bodyStream === undefined ? {} : { bodyStream }),
     ...(remoteAddress === undefined ? {} : { remoteAddress }),
     get signal() {
