@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import { PARAMETERS } from "../../src/broker/wire/s3/parameters/parameter-table.ts";
 import { S3_ACTIONS } from "../../src/broker/wire/s3/s3-routes.ts";
 import { SNS_ACTIONS } from "../../src/broker/wire/sns/sns-actions.ts";
 import { isForQueueUrl, SQS_ACTIONS } from "../../src/broker/wire/sqs/sqs-actions.ts";
@@ -71,6 +72,18 @@ test.each(STS_ACTIONS)("the page lists what $name of STS returns", async (action
   expect(returnedBy(row)).toEqual(Object.keys(action.output?.fields ?? {}));
   const reply = await createWire().form({ Action: action.name, Version: "2011-06-15" });
   for (const field of returnedBy(row)) expect(reply.text).toContain(`<${field}>`);
+});
+
+test("the page of differences lists every parameter of S3 that is ignored", () => {
+  const page = readFileSync("docs/reference/aws-differences.md", "utf8");
+  const [, section = ""] = page.split("### Ignored parameters");
+  const listed = [...section.matchAll(/`(x-amz-[a-z-]+\*?)`/g)].map(([, name = ""]) => name);
+  const ignored = PARAMETERS.filter(({ use }) => use === "harmless").flatMap(({ names }) => names);
+  const isListed = (name: string) =>
+    listed.some(
+      (each) => each === name || (each.endsWith("*") && name.startsWith(each.slice(0, -1))),
+    );
+  expect(ignored.filter((name) => !isListed(name))).toEqual([]);
 });
 
 const PLACES = { service: "/", bucket: "/BUCKET", object: "/BUCKET/KEY" } as const;

@@ -86,8 +86,14 @@ async function upload(at: typeof SOUND) {
   const piece = { blob: "part", sizeBytes: 1 };
   const etag = "00".repeat(16);
   await bench.ok("putPart", { ...named, number: 1, piece, etag, checksum: "AAAAAA==" });
-  const parts = [{ number: 1, etag, checksum: null }];
-  const rest = { checksum: null, sizeBytes: null, conditions: UNCONDITIONAL, origin: ORIGIN };
+  const parts = [{ number: 1, etag, checksums: [] }];
+  const rest = {
+    checksum: null,
+    checksumType: null,
+    sizeBytes: null,
+    conditions: UNCONDITIONAL,
+    origin: ORIGIN,
+  };
   return () => bench.ok("completeUpload", { ...named, parts, ...rest });
 }
 

@@ -5,7 +5,15 @@
 import { CRC32, CRC32C, CRC64NVME, type CrcKind, combineCrc, createCrc } from "./crc.ts";
 import { createDigest, type Digest } from "./hash.ts";
 
-export const CHECKSUM_ALGORITHMS = ["CRC32", "CRC32C", "CRC64NVME", "SHA1", "SHA256"] as const;
+export const CHECKSUM_ALGORITHMS = [
+  "CRC32",
+  "CRC32C",
+  "CRC64NVME",
+  "MD5",
+  "SHA1",
+  "SHA256",
+  "SHA512",
+] as const;
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number];
 export type ChecksumType = "FULL_OBJECT" | "COMPOSITE";
 
@@ -22,6 +30,13 @@ export interface PartChecksum {
 }
 
 const CRCS: Partial<Record<ChecksumAlgorithm, CrcKind>> = { CRC32, CRC32C, CRC64NVME };
+type HashAlgorithm = Exclude<ChecksumAlgorithm, "CRC32" | "CRC32C" | "CRC64NVME">;
+const HASH_BYTES: Readonly<Record<HashAlgorithm, number>> = {
+  MD5: 16,
+  SHA1: 20,
+  SHA256: 32,
+  SHA512: 64,
+};
 
 export function isChecksumAlgorithm(name: string): name is ChecksumAlgorithm {
   return (CHECKSUM_ALGORITHMS as readonly string[]).includes(name);
@@ -30,14 +45,13 @@ export function isChecksumAlgorithm(name: string): name is ChecksumAlgorithm {
 export function createChecksum(algorithm: ChecksumAlgorithm): Digest {
   const crc = CRCS[algorithm];
   if (crc !== undefined) return createCrc(crc);
-  return createDigest(algorithm === "SHA1" ? "sha1" : "sha256");
+  return createDigest(algorithm.toLowerCase() as Lowercase<HashAlgorithm>);
 }
 
 /** Bytes of a digest, to recognise a malformed checksum. */
 export function checksumBytes(algorithm: ChecksumAlgorithm): number {
   const crc = CRCS[algorithm];
-  if (crc !== undefined) return crc.bits / 8;
-  return algorithm === "SHA1" ? 20 : 32;
+  return crc === undefined ? HASH_BYTES[algorithm as HashAlgorithm] : crc.bits / 8;
 }
 
 /** Whether part checksums of this algorithm combine to that of the whole object. */

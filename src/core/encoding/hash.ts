@@ -44,7 +44,7 @@ export interface Digest {
   digest(): Uint8Array;
 }
 
-export function createDigest(algorithm: "md5" | "sha1" | "sha256"): Digest {
+export function createDigest(algorithm: "md5" | "sha1" | "sha256" | "sha512"): Digest {
   const digest = createHash(algorithm);
   return {
     update: (chunk) => void digest.update(chunk),

@@ -1,4 +1,4 @@
-// SimOperator: what people do to a running system: redrive dead letters, purge queues and the ledger,
+// Operator: what people do to a running system: redrive dead letters, purge queues and the ledger,
 // pause the pipeline.
 //   O1. A redrive reopens the records first, then moves the messages: in the other order, a message
 //       could be delivered before its record may be tried.

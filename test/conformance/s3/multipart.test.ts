@@ -22,8 +22,11 @@ async function begin(more: object = {}) {
 type Begun = Awaited<ReturnType<typeof begin>>;
 
 async function send(upload: Begun, PartNumber: number, Body: Buffer, more: object = {}) {
-  const { ETag } = await buckets.s3.uploadPart({ ...upload, PartNumber, Body, ...more });
-  return { PartNumber, ETag: ETag as string };
+  const sent = await buckets.s3.uploadPart({ ...upload, PartNumber, Body, ...more });
+  const { ETag = "", ChecksumCRC32, ChecksumSHA256 } = sent;
+  // An upload of no chosen algorithm has CRC64NVME, which the SDK does not send.
+  const checksums = "ChecksumAlgorithm" in more ? { ChecksumCRC32, ChecksumSHA256 } : {};
+  return { PartNumber, ETag, ...checksums };
 }
 
 function complete(upload: Begun, Parts: { PartNumber: number; ETag: string }[], more: object = {}) {

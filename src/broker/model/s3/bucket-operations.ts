@@ -21,7 +21,7 @@ export function stepCreateBucket(
   step: ModelStep,
   input: S3Input<"createBucket">,
 ): Result<null, S3Fault> {
-  const { bucket: name, region, tags } = input;
+  const { bucket: name, region, tags, configs = {} } = input;
   if (!isBucketName(name)) {
     return s3Refuse("InvalidBucketName", "The specified bucket is not valid.", {
       BucketName: name,
@@ -44,6 +44,7 @@ export function stepCreateBucket(
     versioning: null,
     tags,
     notification: NO_NOTIFICATION,
+    ...(Object.keys(configs).length === 0 ? {} : { configs }),
   });
   return succeed(null);
 }
@@ -81,9 +82,11 @@ export function findBucket(
 export function stepListBuckets(
   state: BrokerState,
   _step: ModelStep,
-  { prefix, after, limit }: S3Input<"listBuckets">,
+  { prefix, after, limit, region = null }: S3Input<"listBuckets">,
 ): Result<S3Value<"listBuckets">, S3Fault> {
-  const names = [...state.buckets.keys()]
+  const names = [...state.buckets.values()]
+    .filter((bucket) => region === null || bucket.region === region)
+    .map(({ name }) => name)
     .filter((name) => name.startsWith(prefix) && name > after)
     .sort();
   const page = names.slice(0, limit);

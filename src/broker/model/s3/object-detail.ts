@@ -20,6 +20,8 @@ export interface UploadDetail extends ObjectDetail {
   readonly checksumType: ChecksumType;
   /** Whether the client chose the algorithm; for one that we chose, parts need no checksum. */
   readonly checksumChosen: boolean;
+  /** Number of the version that was current when the upload began; null: none; absent: unknown. */
+  readonly currentSeq?: number | null;
 }
 
 export function readDetail(text: string): ObjectDetail {

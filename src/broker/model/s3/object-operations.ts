@@ -93,6 +93,13 @@ const UNREADABLE: S3Fault = {
   message: "We encountered an internal error. Please try again.",
 };
 
+/** S3 compares an ETag with the current version; a deletion by version id has no such condition. */
+const UNSUPPORTED_CONDITION: S3Fault = {
+  code: "NotImplemented",
+  message: "A header you provided implies functionality that is not implemented.",
+  fields: { Header: "If-Match" },
+};
+
 interface Deletion {
   readonly state: BrokerState;
   readonly step: ModelStep;
@@ -135,6 +142,7 @@ function deleteVersion(deletion: Deletion, entry: DeleteEntry, version: string):
   const { key } = entry;
   const bad = checkVersionId(version);
   if (bad !== null) return failed(entry, bad.fault);
+  if (entry.ifMatch !== null) return failed(entry, UNSUPPORTED_CONDITION);
   const object = step.objects.version(bucket.number, key, version);
   if (object === undefined) return { key, version, marker: null, fault: null };
   dropped.push(...dropVersion(step, object));

@@ -3,7 +3,7 @@
 //   O2. Bytes never pass through here. The wire stages them first, and an operation names the
 //       blobs; `dropped` lists the blobs that are no longer needed once the response is out.
 
-import type { Checksum } from "../../../core/encoding/checksum.ts";
+import type { Checksum, ChecksumAlgorithm, ChecksumType } from "../../../core/encoding/checksum.ts";
 import type {
   Piece,
   StoredEntry,
@@ -99,11 +99,16 @@ export interface ListedVersion extends StoredEntry {
   readonly latest: boolean;
 }
 
+/** What a client claims about a checksum, in base64. */
+export interface ClaimedChecksum {
+  readonly algorithm: ChecksumAlgorithm;
+  readonly value: string;
+}
+
 export interface CompletePart {
   readonly number: number;
   readonly etag: string;
-  /** As base64; null if the client sent none. */
-  readonly checksum: string | null;
+  readonly checksums: readonly ClaimedChecksum[];
 }
 
 interface InBucket {
@@ -123,11 +128,18 @@ interface InUpload extends InBucket {
 type Made<I, O> = { input: I; output: O };
 
 export interface S3Operations {
-  createBucket: Made<InBucket & { region: string; tags: Record<string, string> | null }, null>;
+  createBucket: Made<
+    InBucket & {
+      region: string;
+      tags: Record<string, string> | null;
+      configs?: BucketRecord["configs"];
+    },
+    null
+  >;
   deleteBucket: Made<InBucket, { dropped: readonly string[] }>;
   findBucket: Made<InBucket, { bucket: BucketRecord }>;
   listBuckets: Made<
-    { prefix: string; after: string; limit: number },
+    { prefix: string; after: string; limit: number; region?: string | null },
     { buckets: readonly BucketRecord[]; next: string | null }
   >;
   setBucketVersioning: Made<InBucket & { versioning: Versioning }, null>;
@@ -169,7 +181,9 @@ export interface S3Operations {
   completeUpload: Made<
     InUpload & {
       parts: readonly CompletePart[];
-      checksum: string | null;
+      checksum: ClaimedChecksum | null;
+      /** Null if the client does not claim one. */
+      checksumType: ChecksumType | null;
       sizeBytes: number | null;
       conditions: WriteConditions;
       origin: Origin;

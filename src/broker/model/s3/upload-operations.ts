@@ -4,9 +4,16 @@
 //   U2. Parts of an upload that the object does not use are dropped.
 //   U3. A client that lost the response may complete again with the same parts and gets the same
 //       answer, as long as the object is the current version of its key. Nothing changes.
+//   U4. A conditional completion is refused, even if its condition holds, if the current version of
+//       its key is not the one with which the upload began: another write or delete came first.
 
-import { checksumOfParts } from "../../../core/encoding/checksum.ts";
+import {
+  type Checksum,
+  type ChecksumAlgorithm,
+  checksumOfParts,
+} from "../../../core/encoding/checksum.ts";
 import { md5HexOfParts } from "../../../core/encoding/hash.ts";
+import { isCorruption } from "../../../core/errors.ts";
 import { S3_PART_BYTES_MIN } from "../../../core/limits.ts";
 import type { StoredObject, StoredPart, StoredUpload } from "../../../core/object-change.ts";
 import { type Result, succeed } from "../../../core/result.ts";
@@ -14,11 +21,22 @@ import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
 import { type BucketRecord, bucketOf } from "./bucket.ts";
 import { notify } from "./notify.ts";
-import { type ObjectDetail, readDetail, readUploadDetail } from "./object-detail.ts";
+import {
+  type ObjectDetail,
+  readDetail,
+  readUploadDetail,
+  type UploadDetail,
+} from "./object-detail.ts";
 import { startOf, walk } from "./object-listing.ts";
 import { addVersion, checkConditions, currentOf, publicVersionId } from "./object-versions.ts";
 import { noSuchUpload, type S3Fault, type S3Refusal, s3Refuse } from "./s3-fault.ts";
-import type { CompletePart, S3Input, S3Value } from "./s3-operations.ts";
+import type {
+  ClaimedChecksum,
+  CompletePart,
+  S3Input,
+  S3Value,
+  WriteConditions,
+} from "./s3-operations.ts";
 
 export function createUpload(
   state: BrokerState,
@@ -29,9 +47,25 @@ export function createUpload(
   if (!bucketResult.ok) return bucketResult;
   const bucket = bucketResult.value;
   const id = `${step.newId()}${step.newId()}`.replaceAll("-", "");
-  const upload = { bucket: bucket.number, key, id, startedAt: step.now, storageClass, detail };
+  const began = JSON.stringify({ ...readUploadDetail(detail), ...currentSeqOf(step, bucket, key) });
+  const { number } = bucket;
+  const upload = { bucket: number, key, id, startedAt: step.now, storageClass, detail: began };
   step.emit({ kind: "put-upload", upload });
   return succeed({ id });
+}
+
+/** Which version is current as an upload begins (U4); unknown if the store cannot read it. */
+function currentSeqOf(
+  step: ModelStep,
+  bucket: BucketRecord,
+  key: string,
+): Pick<UploadDetail, "currentSeq"> {
+  try {
+    return { currentSeq: currentOf(step, bucket, key)?.seq ?? null };
+  } catch (error) {
+    if (isCorruption(error)) return {}; // The upload may be there to replace the damaged object.
+    throw error;
+  }
 }
 
 interface InUpload {
@@ -90,12 +124,15 @@ export function completeUpload(
   if (!uploadResult.ok) return completedBefore(step, bucket, input) ?? uploadResult;
   const upload = uploadResult.value;
   const held = new Map([...step.objects.parts(upload.id, 0)].map((part) => [part.number, part]));
-  const partsResult = chooseParts(input, held);
+  const partsResult = chooseParts(input, upload, held);
   if (!partsResult.ok) return partsResult;
   const parts = partsResult.value;
-  const refused = checkConditions(step, bucket, input.key, input.conditions);
+  const { key, conditions } = input;
+  const refused = checkConditions(step, bucket, key, conditions);
   if (refused !== null) return refused;
-  const detailResult = detailOf(upload, parts, input.checksum);
+  const conflict = checkConflict(step, bucket, upload, conditions);
+  if (conflict !== null) return conflict;
+  const detailResult = detailOf(upload, parts, input);
   if (!detailResult.ok) return detailResult;
   const detail = detailResult.value;
 
@@ -115,6 +152,24 @@ export function completeUpload(
   const name = "ObjectCreated:CompleteMultipartUpload";
   notify(state, step, bucket, input.origin, { ...object, name });
   return succeed({ ...answerOf(bucket, object, detail), dropped: [...dropped, ...unused] });
+}
+
+/** Refuses a conditional completion after a write or delete during the upload (U4). */
+function checkConflict(
+  step: ModelStep,
+  bucket: BucketRecord,
+  { key, detail }: StoredUpload,
+  { ifMatch, ifAbsent }: WriteConditions,
+): S3Refusal | null {
+  if (ifMatch === null && !ifAbsent) return null;
+  const { currentSeq } = readUploadDetail(detail);
+  const seq = currentOf(step, bucket, key)?.seq ?? null;
+  if (currentSeq === undefined || currentSeq === seq) return null;
+  return s3Refuse(
+    "ConditionalRequestConflict",
+    "The conditional request cannot succeed due to a conflicting operation against this resource.",
+    { Condition: ifAbsent ? "If-None-Match" : "If-Match", Key: key },
+  );
 }
 
 function answerOf(bucket: BucketRecord, object: StoredObject, { checksum }: ObjectDetail) {
@@ -143,8 +198,11 @@ function completedBefore(
 /** The parts of the object, in order, or the refusal of the list. */
 function chooseParts(
   { upload, parts: listed, sizeBytes }: S3Input<"completeUpload">,
+  { detail }: StoredUpload,
   held: ReadonlyMap<number, StoredPart>,
 ): Result<StoredPart[], S3Fault> {
+  const { checksumAlgorithm, checksumType, checksumChosen } = readUploadDetail(detail);
+  const needsChecksums = checksumChosen && checksumType === "COMPOSITE";
   const chosen: StoredPart[] = [];
   let before = 0;
   for (const part of listed) {
@@ -156,8 +214,13 @@ function chooseParts(
       );
     }
     before = part.number;
+    if (needsChecksums && part.checksums.length === 0) {
+      return missingChecksum(part.number, checksumAlgorithm);
+    }
     const stored = held.get(part.number);
-    if (stored === undefined || !isSamePart(stored, part)) return invalidPart(upload, part);
+    if (stored === undefined || !isSamePart(stored, part, checksumAlgorithm)) {
+      return invalidPart(upload, part);
+    }
     chosen.push(stored);
   }
   const small = chosen.slice(0, -1).find((part) => part.sizeBytes < S3_PART_BYTES_MIN);
@@ -181,9 +244,24 @@ function chooseParts(
   );
 }
 
-function isSamePart(stored: StoredPart, listed: CompletePart): boolean {
+/** Parts have one checksum, of the algorithm of their upload. */
+function isSamePart(
+  stored: StoredPart,
+  listed: CompletePart,
+  checksumAlgorithm: ChecksumAlgorithm,
+): boolean {
   if (listed.etag !== stored.etag) return false;
-  return listed.checksum === null || listed.checksum === stored.checksum;
+  return listed.checksums.every(
+    ({ algorithm, value }) => algorithm === checksumAlgorithm && value === stored.checksum,
+  );
+}
+
+function missingChecksum(number: number, algorithm: ChecksumAlgorithm): S3Refusal {
+  return s3Refuse(
+    "InvalidRequest",
+    `The upload was created using a ${algorithm.toLowerCase()} checksum. The complete request must ` +
+      `include the checksum for each part. It was missing for part ${number} in the request.`,
+  );
 }
 
 function invalidPart(upload: string, part: CompletePart): S3Refusal {
@@ -196,24 +274,32 @@ function invalidPart(upload: string, part: CompletePart): S3Refusal {
 }
 
 /** Clients may leave out the number of parts: `abc=` claims the composite checksum `abc=-3`. */
-function claims(claimed: string, checksum: string): boolean {
-  return claimed === checksum || claimed === checksum.replace(/-\d+$/, "");
+function claims(claimed: ClaimedChecksum, { algorithm, value }: Checksum): boolean {
+  if (claimed.algorithm !== algorithm) return false;
+  return claimed.value === value || claimed.value === value.replace(/-\d+$/, "");
 }
 
 function detailOf(
   upload: StoredUpload,
   parts: readonly StoredPart[],
-  claimed: string | null,
+  { checksum: claimed, checksumType: claimedType }: S3Input<"completeUpload">,
 ): Result<ObjectDetail, S3Fault> {
   const { checksumAlgorithm, checksumType, headers, metadata, tags } = readUploadDetail(
     upload.detail,
   );
+  if (claimedType !== null && claimedType !== checksumType) {
+    return s3Refuse(
+      "InvalidRequest",
+      `The upload was created using the ${checksumType} checksum mode. The complete request must ` +
+        "use the same checksum mode.",
+    );
+  }
   const sums = parts.map(({ checksum, sizeBytes }) => ({ value: checksum, sizeBytes }));
   const checksum = checksumOfParts(checksumAlgorithm, checksumType, sums);
-  if (claimed !== null && !claims(claimed, checksum.value)) {
+  if (claimed !== null && !claims(claimed, checksum)) {
     return s3Refuse(
       "BadDigest",
-      `The ${checksumAlgorithm} you specified did not match the calculated checksum.`,
+      `The ${claimed.algorithm} you specified did not match the calculated checksum.`,
     );
   }
   return succeed({ headers, metadata, tags, checksum, upload: upload.id });

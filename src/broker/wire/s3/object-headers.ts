@@ -10,7 +10,7 @@ import type { ObjectDetail } from "../../model/s3/object-detail.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { headerOf } from "./request-body.ts";
 import type { S3Call } from "./s3-call.ts";
-import { notImplemented, refusal } from "./s3-errors.ts";
+import { refusal } from "./s3-errors.ts";
 import { parseTagHeader } from "./tag-set.ts";
 
 const STORED_HEADERS = [
@@ -38,14 +38,6 @@ const STORAGE_CLASSES = new Set([
   "EXPRESS_ONEZONE",
 ]);
 
-/** Encryption with customer keys and object locks are not implemented. */
-const UNSUPPORTED_HEADERS = [
-  "x-amz-server-side-encryption-customer-algorithm",
-  "x-amz-copy-source-server-side-encryption-customer-algorithm",
-  "x-amz-object-lock-mode",
-  "x-amz-object-lock-retain-until-date",
-];
-
 export interface SentProperties {
   readonly headers: Record<string, string>;
   readonly metadata: Record<string, string>;
@@ -55,8 +47,6 @@ export interface SentProperties {
 
 export function readProperties(call: S3Call): Result<SentProperties, S3Fault> {
   const sent = call.request.headers;
-  const unsupported = UNSUPPORTED_HEADERS.find((name) => sent[name] !== undefined);
-  if (unsupported !== undefined) return notImplemented(unsupported);
   const storageClass = sent["x-amz-storage-class"] ?? "STANDARD";
   if (!STORAGE_CLASSES.has(storageClass)) {
     return refusal("InvalidStorageClass", "The storage class you specified is not valid", {

@@ -8,7 +8,7 @@ import type { ByteRange } from "../../../ports/blob-store.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { checksumHeaders, objectHeaders } from "./object-headers.ts";
-import { checkReadConditions, readRange } from "./read-conditions.ts";
+import { checkReadConditions, isRangeValid, readRange } from "./read-conditions.ts";
 import { ask, type S3Call, versionOf } from "./s3-call.ts";
 import { invalidArgument, refusal } from "./s3-errors.ts";
 
@@ -43,7 +43,8 @@ export async function findRead(call: S3Call): Promise<Result<ObjectRead, S3Fault
   const base = { object, detail, version, partsCount: null };
   const part = call.query.get("partNumber");
   if (part !== null) return readPart(call, base, part);
-  const range = readRange(request.headers.range, object.sizeBytes);
+  const requested = isRangeValid(request.headers, object) ? request.headers.range : undefined;
+  const range = readRange(requested, object.sizeBytes);
   if (range === null) {
     const whole = { from: 0, through: object.sizeBytes - 1 };
     return succeed({ ...base, range: whole, status: 200 });

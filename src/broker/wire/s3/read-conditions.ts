@@ -2,6 +2,7 @@
 //   C1. If-Match takes precedence over If-Unmodified-Since, and If-None-Match over
 //       If-Modified-Since: the second is ignored if the first is present.
 //   C2. A malformed range is ignored; a range that contains no byte is refused.
+//   C3. A range of another state of the object than If-Range names is ignored, and all is returned.
 
 import { parseHttpDate } from "../../../core/encoding/http-date.ts";
 import type { StoredObject } from "../../../core/object-change.ts";
@@ -69,6 +70,19 @@ export function readWriteConditions(call: S3Call): Result<WriteConditions, S3Fau
     ifMatch: ifMatch === undefined ? null : bareEtag(ifMatch),
     ifAbsent: ifNone !== undefined,
   });
+}
+
+/** Whether the range of a request is for this state of the object (C3). */
+export function isRangeValid(
+  headers: Headers,
+  { etag, modifiedAt }: Pick<StoredObject, "etag" | "modifiedAt">,
+): boolean {
+  const state = headers["if-range"];
+  if (state === undefined) return true;
+  const date = parseHttpDate(state);
+  return date === null
+    ? state.trim() === `"${etag}"`
+    : date === Math.floor(modifiedAt / MS_PER_SECOND) * MS_PER_SECOND;
 }
 
 /** The bytes that a Range header requests; null for all of them (C2). */

@@ -134,12 +134,7 @@ function claimedChecksum(call: S3Call): Result<ClaimedChecksum, S3Fault> {
       (name) => /^x-amz-checksum-(.+)$/.exec(name.trim().toLowerCase())?.[1]?.toUpperCase() ?? "",
     )
     .filter((name) => name !== "");
-  if (sent.length + trailed.length > 1) {
-    return refusal(
-      "InvalidRequest",
-      "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.",
-    );
-  }
+  if (sent.length + trailed.length > 1) return severalChecksums();
   const named = (sent[0] ?? trailed[0] ?? headers["x-amz-sdk-checksum-algorithm"])?.toUpperCase();
   if (named === undefined) return succeed({ algorithm: null, checksum: null, trailer: null });
   if (!isChecksumAlgorithm(named)) {
@@ -157,6 +152,13 @@ function claimedChecksum(call: S3Call): Result<ClaimedChecksum, S3Fault> {
   }
   const trailer = trailed.length > 0 ? headerOf(named) : null;
   return succeed({ algorithm: named, checksum, trailer });
+}
+
+export function severalChecksums(): S3Refusal {
+  return refusal(
+    "InvalidRequest",
+    "Expecting a single x-amz-checksum- header. Multiple checksum Types are not allowed.",
+  );
 }
 
 export function headerOf(algorithm: ChecksumAlgorithm): string {

@@ -13,6 +13,8 @@ import { reportFailure } from "../protocol/failure.ts";
 import { origin } from "../sqs/queue-url.ts";
 import { inheritedTraceHeader } from "../sqs/send-entry.ts";
 import { answerPreflight, corsHeaders } from "./configs/cors.ts";
+import { checkParameters } from "./parameters/check-parameters.ts";
+import { withQueryHeaders } from "./parameters/query-headers.ts";
 import { checkPresigned } from "./presigned.ts";
 import { readAddress } from "./s3-address.ts";
 import type { S3Call, S3Context } from "./s3-call.ts";
@@ -72,8 +74,18 @@ async function answerCaller(
   }
   const expired = checkPresigned(call.query, call.s3.now());
   if (expired !== null) return denied(call, expired.fault);
+  const request = withQueryHeaders(call.request, call.query);
+  if (!request.ok) return denied(call, request.fault);
+  return request.value === call.request
+    ? runAction(call)
+    : runAction({ ...call, request: request.value });
+}
+
+async function runAction(call: S3Call): Promise<HttpReply> {
   const action = findAction(call);
   if (!action.ok) return denied(call, action.fault);
+  const refused = checkParameters(call, action.value);
+  if (refused !== null) return denied(call, refused.fault);
   try {
     return await runS3Action(call, action.value);
   } catch (error) {

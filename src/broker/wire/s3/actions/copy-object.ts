@@ -32,7 +32,7 @@ export const copyObject: S3Action = {
 
     const { object } = source.value;
     const range = { from: 0, through: object.sizeBytes - 1 };
-    const requested = call.request.headers["x-amz-checksum-algorithm"] ?? "";
+    const requested = (call.request.headers["x-amz-checksum-algorithm"] ?? "").toUpperCase();
     const inherited = detail.checksum?.algorithm ?? "CRC64NVME";
     const algorithm = isChecksumAlgorithm(requested) ? requested : inherited;
     const copy = await copyBytes(call, source.value, range, algorithm);
@@ -67,6 +67,11 @@ export const copyObject: S3Action = {
   },
 };
 
+/** Never copied, whatever the directive: a copy has the redirect of its own request, or none. */
+const REDIRECT = "x-amz-website-redirect-location";
+/** Headers that let an object be copied onto itself. */
+const CHANGES = ["x-amz-storage-class", "x-amz-server-side-encryption", REDIRECT];
+
 function copiedDetail(
   call: S3Call,
   source: CopySource,
@@ -78,8 +83,8 @@ function copiedDetail(
   if (!metadata.ok) return metadata;
   if (!tagging.ok) return tagging;
   const same = source.bucket === call.bucket && source.key === call.key;
-  const renewed =
-    metadata.value === "REPLACE" || call.request.headers["x-amz-storage-class"] !== undefined;
+  const changes = CHANGES.some((name) => call.request.headers[name] !== undefined);
+  const renewed = metadata.value === "REPLACE" || changes;
   if (same && source.version === null && !renewed) {
     return refusal(
       "InvalidRequest",
@@ -89,8 +94,10 @@ function copiedDetail(
     );
   }
   const { headers, metadata: named } = metadata.value === "REPLACE" ? sent : old;
+  const { [REDIRECT]: _source, ...others } = headers;
+  const redirect = sent.headers[REDIRECT];
   return succeed({
-    headers,
+    headers: redirect === undefined ? others : { ...others, [REDIRECT]: redirect },
     metadata: named,
     tags: tagging.value === "REPLACE" ? sent.tags : old.tags,
     checksum: old.checksum,

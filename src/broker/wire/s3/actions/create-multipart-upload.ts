@@ -57,11 +57,6 @@ function readChecksum(call: S3Call): Result<ChecksumChoice, S3Fault> {
   const { headers } = call.request;
   const named = headers["x-amz-checksum-algorithm"]?.toUpperCase();
   const type = headers["x-amz-checksum-type"]?.toUpperCase();
-  if (named !== undefined && !isChecksumAlgorithm(named)) {
-    const message =
-      "Checksum algorithm provided is unsupported. Please try again with any of the valid types: [CRC32, CRC32C, CRC64NVME, SHA1, SHA256]";
-    return refusal("InvalidRequest", message);
-  }
   if (type !== undefined && type !== "COMPOSITE" && type !== "FULL_OBJECT") {
     return invalidArgument(
       "x-amz-checksum-type",
@@ -69,8 +64,13 @@ function readChecksum(call: S3Call): Result<ChecksumChoice, S3Fault> {
       "Value for x-amz-checksum-type header is invalid.",
     );
   }
-  if (named === undefined) {
-    return succeed(DEFAULT_CHOICE);
+  if (named === undefined || !isChecksumAlgorithm(named)) {
+    return type === undefined || type === "FULL_OBJECT"
+      ? succeed(DEFAULT_CHOICE)
+      : refusal(
+          "InvalidRequest",
+          "The x-amz-checksum-type header can only be used with the x-amz-checksum-algorithm header.",
+        );
   }
   const chosen = type ?? defaultChecksumType(named);
   if (!fits(named, chosen)) {

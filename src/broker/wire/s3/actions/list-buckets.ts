@@ -22,7 +22,9 @@ export const listBuckets: S3Action = {
       return denied(call, invalidArgument("continuation-token", token ?? "", message).fault);
     }
     const prefix = call.query.get("prefix") ?? "";
-    const listing = await ask(call, "listBuckets", { prefix, after, limit: limit.value });
+    const region = call.query.get("bucket-region");
+    const input = { prefix, after, limit: limit.value, region };
+    const listing = await ask(call, "listBuckets", input);
     if (!listing.ok) return denied(call, listing.fault);
     const { buckets, next } = listing.value;
     const written = buckets.map((bucket) =>

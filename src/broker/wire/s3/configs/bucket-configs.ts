@@ -12,9 +12,9 @@ import { type BucketConfig, configActions, writeChildren } from "./bucket-config
 import { POLICY_ACTIONS } from "./bucket-policy.ts";
 import { readCors } from "./cors.ts";
 import { readLifecycle } from "./lifecycle.ts";
+import { OWNERSHIPS, writeOwnership } from "./ownership.ts";
 
 const ALGORITHMS = new Set(["AES256", "aws:kms", "aws:kms:dsse"]);
-const OWNERSHIPS = new Set(["BucketOwnerEnforced", "BucketOwnerPreferred", "ObjectWriter"]);
 const BLOCKS = [
   "BlockPublicAcls",
   "IgnorePublicAcls",
@@ -133,7 +133,7 @@ const CONFIGS: readonly BucketConfig[] = [
     deletable: true,
     root: "OwnershipControls",
     read: choice(["Rule", "ObjectOwnership"], OWNERSHIPS),
-    initial: element("Rule", textElement("ObjectOwnership", "BucketOwnerEnforced")),
+    initial: writeOwnership("BucketOwnerEnforced"),
     deleted: null,
     missing: {
       code: "OwnershipControlsNotFoundError",
