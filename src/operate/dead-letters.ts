@@ -8,8 +8,8 @@ import { epochMs } from "../core/units.ts";
 import {
   createDeadLetterAccess,
   type DeadLetterAccess,
-  type DeadLetterSelection,
   type DeadLetterListRequest,
+  type DeadLetterSelection,
 } from "../ingest/dead-letters/dead-letter-access.ts";
 import { type Dossier, decodeDossier } from "../ingest/dead-letters/dossier.ts";
 import { editedNote } from "../ingest/dead-letters/edited-note.ts";
@@ -22,10 +22,10 @@ import type { Sources } from "./sources.ts";
 export type {
   DeadLetterAccess,
   DeadLetterEntry,
+  DeadLetterListRequest,
   DeadLetterSelection,
   DropRequest,
   DropSummary,
-  DeadLetterListRequest,
   RedriveRequest,
 } from "../ingest/dead-letters/dead-letter-access.ts";
 export type { Dossier } from "../ingest/dead-letters/dossier.ts";

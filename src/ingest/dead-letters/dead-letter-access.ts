@@ -114,7 +114,10 @@ export interface DeadLetterListRequest {
 /** Lists, redrives and drops dead letters. */
 export interface DeadLetterAccess {
   /** Lists dead letters, the newest failure first. */
-  list(filter?: DeadLetterSelection, request?: DeadLetterListRequest): AsyncIterable<DeadLetterEntry>;
+  list(
+    filter?: DeadLetterSelection,
+    request?: DeadLetterListRequest,
+  ): AsyncIterable<DeadLetterEntry>;
   /** Sends dead letters back to their queue and follows each until it ends. */
   redrive(
     filter?: DeadLetterSelection,
