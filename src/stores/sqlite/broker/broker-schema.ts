@@ -5,11 +5,12 @@
 //   B3. Bodies are stored apart from heads: neither a receive nor a start touches them.
 //   B4. Keys on the hot path only grow, so that inserts go to the right edge of each tree.
 
-import { renameSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { cannotOpen } from "../../../ledger/sql/sqlite-code.ts";
-import { syncPath } from "../renew-log.ts";
+import { foldLog } from "../renew-log.ts";
+import { putInPlace, syncPath } from "../replace-file.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
 
@@ -82,8 +83,8 @@ export const VERIFIED_TABLES = ["block", "receipt", "dedup", "document", "meta"]
 export function createBrokerFile(folder: string): void {
   const path = join(folder, BROKER_FILE);
   const draft = `${path}.new`;
-  for (const leftover of [draft, `${draft}-wal`, `${draft}-journal`])
-    rmSync(leftover, { force: true });
+  for (const leftover of ["", "-wal", "-journal", "-folding"])
+    rmSync(`${draft}${leftover}`, { force: true });
   const database = new DatabaseSync(draft);
   try {
     database.exec(`
@@ -98,12 +99,12 @@ export function createBrokerFile(folder: string): void {
     `);
     addObjectTables(database);
     database.exec("COMMIT");
+    foldLog(database, draft); // SQLite ignores the errors of the fold when it closes.
   } finally {
-    database.close(); // Merges the log into the file and removes it.
+    database.close();
   }
   syncPath(draft);
-  renameSync(draft, path); // B1
-  syncPath(folder);
+  putInPlace(draft, path); // B1
 }
 
 /** How long a connection waits for another of this store that is opening or closing the file. */

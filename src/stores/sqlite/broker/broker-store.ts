@@ -27,7 +27,8 @@ import { reasonOf, TidegateError } from "../../../core/errors.ts";
 import type { ObjectReads } from "../../../core/object-change.ts";
 import { isBusy, isDamage, isFull } from "../../../ledger/sql/sqlite-code.ts";
 import type { BrokerStore, StoreSnapshot, StoreSpace } from "../../../ports/broker-store.ts";
-import { isInUse, renewLog, syncPath } from "../renew-log.ts";
+import { isInUse, renewLog } from "../renew-log.ts";
+import { syncPath } from "../replace-file.ts";
 import {
   BROKER_FILE,
   COMPACT_SUFFIX,

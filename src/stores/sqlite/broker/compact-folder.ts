@@ -8,8 +8,8 @@
 //   C4. A copy has its tables on other pages, so it gets a new record of them (O2 of
 //       object-schema.ts).
 
-import { existsSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
 import {
@@ -20,7 +20,8 @@ import {
   liveBytesOf,
   requireSpace,
 } from "../compact-file.ts";
-import { isInUse, renewLog, syncPath } from "../renew-log.ts";
+import { isInUse, renewLog } from "../renew-log.ts";
+import { putDatabaseInPlace } from "../replace-file.ts";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf, openVerifier } from "./broker-schema.ts";
 import { verifyTables } from "./broker-snapshot.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
@@ -58,15 +59,11 @@ function compactLocked(folder: string, path: string, onProgress: CompactProgress
     requireSpace(path, liveBytes);
     onProgress(path, liveBytes);
     copyLive(path, draft);
-    syncPath(draft); // C2
+    putDatabaseInPlace(draft, path); // C2, C3
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
   }
-  for (const suffix of ["-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
-  syncPath(dirname(path)); // C3
-  renameSync(draft, path);
-  syncPath(dirname(path));
   return { path, beforeBytes, afterBytes: statSync(path).size };
 }
 
