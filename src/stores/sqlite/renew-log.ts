@@ -61,22 +61,20 @@ export function renewLog(
     clearMarks(path); // Of a file that is gone.
     return "no-log";
   }
-  const source = isFoldOpen(path) ? sourceOf(path) : null;
-  const outcome = whileLocked(path, (database) => {
+  const outcome = whileLocked(path, () => {
     if (hasLog(path)) renewLogFile(path); // N2
-    if (source !== null) {
-      renewFile(path, source, onProgress); // N5
-      return "moved";
-    }
-    if (isFoldOpen(path)) return "unfolded"; // Another process began to fold before the lock.
-    foldLog(database, path); // N3
+    const isInDoubt = isFoldOpen(path);
+    if (isInDoubt) renewFile(path, onProgress); // N5
     clearMarks(path);
-    return "folded";
+    return isInDoubt ? "moved" : "unfolded";
   });
   if (outcome === "in-use") return "in-use"; // N4
-  if (outcome === "folded") return "renewed";
-  if (outcome === "moved") dropSource(source);
-  return renewLog(path, onProgress) === "in-use" ? "in-use" : "renewed";
+  // Through another connection: this one had the old log open.
+  const folded = whileLocked(path, (database) => {
+    foldLog(database, path); // N3
+    return "folded";
+  });
+  return folded === "in-use" ? "in-use" : "renewed";
 }
 
 /** As `renewLog`, for a file that other processes may have open; throws if it waits for them. */
@@ -178,7 +176,8 @@ function renewLogFile(path: string): void {
   }
 }
 
-function renewFile(path: string, source: number, onProgress: RenewProgress): void {
+function renewFile(path: string, onProgress: RenewProgress): void {
+  const { source, identity } = sourceOf(path);
   const { size } = fstatSync(source);
   requireRoom(path, size);
   rmSync(`${path}-shm`, { force: true }); // Those who open the new file get an index of their own.
@@ -188,7 +187,8 @@ function renewFile(path: string, source: number, onProgress: RenewProgress): voi
     reported = bytes;
     onProgress(path, bytes, size);
   });
-  clearMarks(path);
+  sources.delete(identity);
+  closeSync(source); // Nobody else has the file open, and its name is gone.
 }
 
 /** Not found out by writing: the copy would take what is left from the log meanwhile. */
@@ -212,18 +212,10 @@ export function megabytes(bytes: number): string {
  */
 const sources = new Map<string, number>();
 
-function sourceOf(path: string): number {
+function sourceOf(path: string): { source: number; identity: string } {
   const { dev, ino } = statSync(path, { bigint: true });
   const identity = `${dev}:${ino}`;
   const source = sources.get(identity) ?? openSync(path, "r");
   sources.set(identity, source);
-  return source;
-}
-
-function dropSource(source: number | null): void {
-  for (const [identity, descriptor] of sources) {
-    if (descriptor !== source) continue;
-    sources.delete(identity);
-    closeSync(descriptor);
-  }
+  return { source, identity };
 }

@@ -9,7 +9,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { cannotOpen } from "../../../ledger/sql/sqlite-code.ts";
-import { foldLog } from "../renew-log.ts";
+import { closeUnfolded, foldLog } from "../renew-log.ts";
 import { putInPlace, syncPath } from "../replace-file.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
@@ -83,14 +83,13 @@ export const VERIFIED_TABLES = ["block", "receipt", "dedup", "document", "meta"]
 export function createBrokerFile(folder: string): void {
   const path = join(folder, BROKER_FILE);
   const draft = `${path}.new`;
-  for (const leftover of ["", "-wal", "-journal", "-folding"])
+  for (const leftover of ["", "-wal", "-shm", "-journal", "-folding"])
     rmSync(`${draft}${leftover}`, { force: true });
   const database = new DatabaseSync(draft);
   try {
     database.exec(`
       PRAGMA page_size = ${PAGE_BYTES};
       PRAGMA auto_vacuum = NONE;
-      PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA journal_mode = WAL;
       PRAGMA application_id = ${APPLICATION_ID};
       BEGIN;
@@ -100,9 +99,11 @@ export function createBrokerFile(folder: string): void {
     addObjectTables(database);
     database.exec("COMMIT");
     foldLog(database, draft); // SQLite ignores the errors of the fold when it closes.
-  } finally {
-    database.close();
+  } catch (error) {
+    closeUnfolded(database, draft);
+    throw error;
   }
+  database.close();
   syncPath(draft);
   putInPlace(draft, path); // B1
 }

@@ -1,0 +1,50 @@
+// A file whose sync has failed is never written to again: what a process did to the disk, call by
+// call, for each sync of a run that may fail.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { DiskEvent } from "../power/disk-model.ts";
+import { buildRecorder, brokenAfterRun, recordRun } from "../power/power-run.ts";
+import { sampleOf } from "../support/full-size.ts";
+import { requirePart } from "../support/requires.ts";
+
+const OPERATIONS = 60;
+const SYNCS = 75;
+
+const { cc } = requirePart("cc");
+let folder: string;
+let library: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "tidegate-written-"));
+  if (!cc.endsWith("-is-missing")) library = buildRecorder(cc, folder);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Writes to a file after its sync failed. A new file may get the number of one that is gone. */
+function writtenAgain(events: readonly DiskEvent[]): string[] {
+  const failed = new Map<number, string>();
+  const again: string[] = [];
+  for (const { kind, inode, path } of events) {
+    if (kind === "C") failed.delete(inode);
+    const name = failed.get(inode);
+    if (kind === "F") failed.set(inode, path);
+    else if (name !== undefined && (kind === "W" || kind === "S")) again.push(`${kind} ${name}`);
+  }
+  return again;
+}
+
+const FAILURES = ["broker", "ledger"].flatMap((kind) =>
+  Array.from({ length: SYNCS }, (_, at) => [kind as "broker" | "ledger", at + 1] as const),
+);
+
+test.each(sampleOf(10, FAILURES))(
+  "the %s never writes to a file again whose sync failed (sync %i), and keeps what it promised",
+  async (kind, at) => {
+    const run = { kind, folder: join(folder, "run"), library, operations: OPERATIONS };
+    const recording = recordRun({ ...run, fail: `sync:${at}` });
+    expect(writtenAgain(recording.events)).toEqual([]);
+    expect(await brokenAfterRun(recording)).toEqual([]);
+  },
+);
