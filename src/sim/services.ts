@@ -114,7 +114,12 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const frozen = { rate: mix.frozenHolders, leaseMs: topology.visibilityMs };
   const holders = new FrozenHolders({ seed, scheduler, faults, quietAt, ...frozen });
   const names = createRecordNames(PIPELINE_NAME, 0);
-  const storeFaults: StoreFaults = { next: null, commitMsMax: 0 };
+  const storeFaults: StoreFaults = {
+    next: null,
+    renewal: null,
+    keepsName: false,
+    commitMsMax: 0,
+  };
   const brokerClock: HostClock = { aheadMs: 0 };
   const brokerProcess = new SimProcess("broker", scheduler, () => {}, brokerClock);
   const { clock } = brokerProcess;

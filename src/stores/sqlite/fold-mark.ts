@@ -13,6 +13,7 @@
 //       has, and the log covers every page that is not there. Only a running system needs them.
 
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
+import { sqliteCode } from "../../ledger/sql/sqlite-code.ts";
 import { behindLinks } from "./replace-file.ts";
 
 const FOLDING = "-folding";
@@ -82,6 +83,14 @@ function create(path: string): boolean {
   } catch {
     return false; // It exists, or the disk is full (F1, F3).
   }
+}
+
+/** A write to the file itself may have failed, as when its tables are created. */
+export function noteFailedWrite(path: string, error: unknown): void {
+  if (sqliteCode(error) !== IOERR) return;
+  const mark = new FoldMark(path);
+  mark.begin();
+  mark.fail();
 }
 
 /** Why nothing is written to a file that needs to be renewed; it reads as a failure of the disk. */

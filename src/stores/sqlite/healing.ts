@@ -60,7 +60,7 @@ class HealingFile<T extends { close(): Promise<void> }> {
   /** The store that was opened last, which may be closed. */
   latest: T;
   #error: unknown = null;
-  #failedAt = 0;
+  #failedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(options: HealingOptions<T>) {
@@ -109,12 +109,11 @@ class HealingFile<T extends { close(): Promise<void> }> {
   };
 
   #openAgain(): OpenedStore<T> {
-    const isTooEarly = this.#failedAt > 0 && performance.now() - this.#failedAt < RETRY_MS;
-    if (isTooEarly) throw this.#options.faultOf(this.#error); // H3
+    if (performance.now() - this.#failedAt < RETRY_MS) throw this.#options.faultOf(this.#error); // H3
     try {
       const opened = this.#options.open(false);
       this.latest = opened.store;
-      this.#failedAt = 0;
+      this.#failedAt = Number.NEGATIVE_INFINITY;
       return opened;
     } catch (error) {
       this.#error = error;

@@ -43,7 +43,11 @@ const PROGRESS_BYTES = 64 * 1_024 * 1_024;
 
 /** Whether the database has a log with content. Another process may delete the log at any time. */
 export function hasLog(path: string): boolean {
-  return (statSync(logOf(path), { throwIfNoEntry: false })?.size ?? 0) > 0;
+  return sizeOf(logOf(path)) > 0;
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**
@@ -62,8 +66,9 @@ export function renewLog(
     return "no-log";
   }
   const outcome = whileLocked(path, () => {
-    if (hasLog(path)) renewLogFile(path); // N2
     const isInDoubt = isFoldOpen(path);
+    requireRoom(path, sizeOf(logOf(path)) + (isInDoubt ? sizeOf(path) : 0));
+    if (hasLog(path)) renewLogFile(path); // N2
     if (isInDoubt) renewFile(path, onProgress); // N5
     clearMarks(path);
     return isInDoubt ? "moved" : "unfolded";
@@ -179,7 +184,6 @@ function renewLogFile(path: string): void {
 function renewFile(path: string, onProgress: RenewProgress): void {
   const { source, identity } = sourceOf(path);
   const { size } = fstatSync(source);
-  requireRoom(path, size);
   rmSync(`${path}-shm`, { force: true }); // Those who open the new file get an index of their own.
   let reported = 0;
   copyInPlaceOf(path, source, (bytes) => {
@@ -197,8 +201,8 @@ function requireRoom(path: string, neededBytes: number): void {
   const freeBytes = bavail * bsize;
   if (freeBytes >= neededBytes) return;
   const message =
-    `a write to ${path} has failed, so it needs ${megabytes(neededBytes)} of disk space for ` +
-    `a new file, and ${megabytes(freeBytes)} are free`;
+    `a write to ${path} failed or was cut short, so it needs ${megabytes(neededBytes)} of disk ` +
+    `space for a new file, and ${megabytes(freeBytes)} are free`;
   throw Object.assign(new Error(message), { code: "ENOSPC", neededBytes, freeBytes });
 }
 

@@ -51,6 +51,7 @@ import type { Ledger } from "../../../ports/ledger.ts";
 import type { Fence, LedgerScope } from "../../../ports/record.ts";
 import type { SinkStore } from "../../../ports/sink.ts";
 import type { Turn } from "../../../ports/turn.ts";
+import { noteFailedWrite } from "../fold-mark.ts";
 import { createHealing, type OpenedStore } from "../healing.ts";
 import { openForWriting } from "../open-file.ts";
 import { closeUnfolded, renewShared } from "../renew-log.ts";
@@ -129,6 +130,7 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
     createSqliteTables(db, SQLITE_LEDGER);
     return db;
   } catch (error) {
+    noteFailedWrite(path, error);
     closeUnfolded(db, path);
     throw error;
   }

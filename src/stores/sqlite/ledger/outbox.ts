@@ -32,6 +32,7 @@ import type {
   RegisterResult,
 } from "../../../ports/outbox.ts";
 import { Checkpoints } from "../checkpoints.ts";
+import { noteFailedWrite } from "../fold-mark.ts";
 import { createHealing, type OpenedStore } from "../healing.ts";
 import { openForWriting } from "../open-file.ts";
 import { closeUnfolded, renewShared } from "../renew-log.ts";
@@ -66,6 +67,7 @@ function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutbox
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     return db;
   } catch (error) {
+    noteFailedWrite(path, error);
     closeUnfolded(db, path);
     throw error;
   }
