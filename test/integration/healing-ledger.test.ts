@@ -86,7 +86,9 @@ test("without space for a new file, a ledger refuses writes, says so, and is rea
     mark.fail();
     const refused = {
       code: "TG_LEDGER_UNAVAILABLE",
-      message: expect.stringMatching(/needs [12]\.\d MB of disk space for a new file, and 0\.\d MB are free/),
+      message: expect.stringMatching(
+        /needs [12]\.\d MB of disk space for a new file, and 0\.\d MB are free/,
+      ),
     };
     await expect(commit(ledger, "b")).rejects.toMatchObject(refused);
     const reader = createSqliteLedger(systemPorts, { path, readOnly: true });

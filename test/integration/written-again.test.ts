@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { DiskEvent } from "../power/disk-model.ts";
-import { buildRecorder, brokenAfterRun, recordRun } from "../power/power-run.ts";
+import { brokenAfterRun, buildRecorder, recordRun } from "../power/power-run.ts";
 import { sampleOf } from "../support/full-size.ts";
 import { requirePart } from "../support/requires.ts";
 

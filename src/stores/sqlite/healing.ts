@@ -34,8 +34,10 @@ export function createHealing<T extends { close(): Promise<void> }>(options: Hea
   const wrap = (methods: object, pick: (store: T) => object): Record<string, unknown> => {
     const wrapped: Record<string, unknown> = {};
     for (const [name, value] of Object.entries(methods)) {
-      const call = (...args: readonly unknown[]) => (store: T) =>
-        ((pick(store) as Record<string, unknown>)[name] as Method)(...args);
+      const call =
+        (...args: readonly unknown[]) =>
+        (store: T) =>
+          ((pick(store) as Record<string, unknown>)[name] as Method)(...args);
       if (typeof value !== "function") wrapped[name] = value;
       else if (options.fileless.includes(name as keyof T)) {
         wrapped[name] = (...args: readonly unknown[]) => call(...args)(file.latest);
@@ -73,7 +75,8 @@ class HealingFile<T extends { close(): Promise<void> }> {
     const store = this.#current();
     try {
       const result = call(store);
-      if (result instanceof Promise) void result.then(this.#letGo, this.#release); // H1
+      if (result instanceof Promise)
+        void result.then(this.#letGo, this.#release); // H1
       else queueMicrotask(this.#letGo);
       return result;
     } catch (error) {

@@ -18,14 +18,7 @@
 //       has moved on, and opens it again (open-file.ts).
 //   N7. A connection that is not done does not fold as it closes, although it may be the last one.
 
-import {
-  closeSync,
-  fstatSync, 
-  openSync,
-  rmSync,
-  statfsSync,
-  statSync,
-} from "node:fs";
+import { closeSync, fstatSync, openSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isBusy } from "../../ledger/sql/sqlite-code.ts";
@@ -128,7 +121,10 @@ export function openGuard(path: string): DatabaseSync {
 type Outcome = "folded" | "unfolded" | "moved";
 
 /** Runs `work` while no other connection has the database open. */
-export function whileLocked(path: string, work: (database: DatabaseSync) => Outcome): Outcome | "in-use" {
+export function whileLocked(
+  path: string,
+  work: (database: DatabaseSync) => Outcome,
+): Outcome | "in-use" {
   const database = new DatabaseSync(path, { timeout: 0 });
   let outcome: Outcome = "unfolded";
   try {
@@ -136,7 +132,8 @@ export function whileLocked(path: string, work: (database: DatabaseSync) => Outc
     outcome = work(database);
     return outcome;
   } finally {
-    if (outcome === "unfolded") closeUnfolded(database, path); // N7
+    if (outcome === "unfolded")
+      closeUnfolded(database, path); // N7
     else database.close(); // A file that has moved is not folded into.
   }
 }
