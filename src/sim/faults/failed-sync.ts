@@ -20,7 +20,7 @@ export function failSync(id: string, dice: NamedDice, services: WorldServices): 
   if (failsToo && faults.fires(renewalId, "the broker's file cannot be renewed at first")) {
     storeFaults.renewal = {
       before: dice.pick(`${renewalId} step`, RENEWAL_STEPS),
-      how: dice.roll(`${renewalId} how`, 0.5) ? "power-cut" : "fail",
+      how: dice.roll(`${renewalId} how`, 0.75) ? "power-cut" : "fail",
       keepsName: storeFaults.keepsName,
     };
   }

@@ -8,7 +8,7 @@ export const RENEWAL_STEPS = ["copy", "sync", "rename", "sync-folder"] as const;
 /** How the next renewal of a file in doubt ends, before one of its steps. */
 export interface RenewalFault {
   readonly before: (typeof RENEWAL_STEPS)[number];
-  /** A call that fails, as without space; or a power cut, after which the file may have either name. */
+  /** A call that fails, as without space; or a power cut, which may keep either name. */
   readonly how: "fail" | "power-cut";
   readonly keepsName: boolean;
 }

@@ -36,6 +36,13 @@ export interface StoreFaults {
   commitMsMax: number;
 }
 
+export const NO_STORE_FAULTS: StoreFaults = {
+  next: null,
+  renewal: null,
+  keepsName: false,
+  commitMsMax: 0,
+};
+
 export interface StoreObserver {
   readonly scheduler: Pick<Scheduler, "now" | "at">;
   readonly history: History;

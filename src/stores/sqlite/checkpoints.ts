@@ -12,7 +12,7 @@
 //   K5. The mark of a fold exists until its sync has succeeded (F1 of fold-mark.ts), or until it
 //       is certain that no sync has failed: SQLite does not sync a fold that found no space, or
 //       that left out pages because of a reader. Whatever the kernel could not write of those,
-//       the sync of a later fold reports, as no one has been told of it yet.
+//       the sync of a later fold reports, which has not been reported yet.
 //   K6. While another process has a mark, nothing is folded. If the log then grows to several times
 //       its size, that process is gone or stuck, and the file has to be renewed.
 
@@ -79,6 +79,20 @@ export class Checkpoints {
   /** Throws what failed earlier (K2). Call it before a transaction begins. */
   check(): void {
     if (this.#failure !== null) throw this.#failure;
+  }
+
+  /** Runs one whole transaction, and what has to follow it. */
+  around<T>(transaction: () => T): T {
+    this.check();
+    let value: T;
+    try {
+      value = transaction();
+    } catch (error) {
+      this.noteFailure(error);
+      throw error;
+    }
+    this.afterCommit();
+    return value;
   }
 
   /** A transaction failed. Call it with the error; other errors than those of the disk pass. */

@@ -7,13 +7,13 @@
 //       would be given back.
 //   C3. The log of an earlier process is renewed first (renew-log.ts).
 
-import { rmSync, statfsSync, statSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { isCorrupt, isFull } from "../../ledger/sql/sqlite-code.ts";
 import { megabytes, renewLog, whileLocked } from "./renew-log.ts";
-import { behindLinks, DRAFT_SUFFIX, putDatabaseInPlace } from "./replace-file.ts";
+import { behindLinks, DRAFT_SUFFIX, putDatabaseInPlace, removeDraft } from "./replace-file.ts";
 
 export interface CompactReport {
   readonly path: string;
@@ -45,7 +45,7 @@ export function compactSqliteFile(path: string, onProgress: CompactProgress): Co
 /** C1 */
 function replaceByCompactCopy(database: DatabaseSync, path: string): void {
   const draft = `${path}${DRAFT_SUFFIX}`;
-  rmSync(draft, { force: true });
+  removeDraft(draft);
   try {
     database.prepare("VACUUM INTO ?").run(draft);
     const copy = new DatabaseSync(draft);
@@ -56,7 +56,7 @@ function replaceByCompactCopy(database: DatabaseSync, path: string): void {
     }
     putDatabaseInPlace(draft, path);
   } catch (error) {
-    rmSync(draft, { force: true });
+    removeDraft(draft);
     throw error;
   }
 }

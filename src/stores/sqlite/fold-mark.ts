@@ -1,11 +1,11 @@
-// Fold mark: says beside a SQLite file that its pages are in doubt, to whichever process opens it.
+// Fold mark: says beside a SQLite file that its pages are in doubt, to each process that opens it.
 // After a failed sync, only descriptors that were open before it see the error. A process that
-// opens the file later sees a file that syncs without errors, and pages that never reached the disk.
+// opens the file later sees a file that syncs without errors, and pages that are not on the disk.
 //   F1. FOLDING exists before the first page is folded into the file, and until all of them are
-//       synced (K5 of checkpoints.ts). So there is no moment in which a fold has failed and the mark is missing, however
-//       the process ends. Without space for the mark, nothing is folded: the log still has it all.
+//       synced (K5 of checkpoints.ts). So whenever a fold has failed the mark is there, however
+//       the process ended. Without space for the mark, nothing is folded: the log still has it all.
 //   F2. Only one process folds at a time: the one that created the mark. Another one's mark is
-//       left alone, whether that process works or is gone.
+//       respected, whether that process works or is gone.
 //   F3. FAILED says that a process has met a failure and waits to renew the file. Every other one
 //       closes the file as soon as it sees the mark, and none begins to write. It may be missing,
 //       on a full disk; those that had the file open then meet the failure themselves.

@@ -112,7 +112,8 @@ class HealingFile<T extends { close(): Promise<void> }> {
   };
 
   #openAgain(): OpenedStore<T> {
-    if (performance.now() - this.#failedAt < RETRY_MS) throw this.#options.faultOf(this.#error); // H3
+    const sinceMs = performance.now() - this.#failedAt;
+    if (sinceMs < RETRY_MS) throw this.#options.faultOf(this.#error); // H3
     try {
       const opened = this.#options.open(false);
       this.latest = opened.store;

@@ -14,8 +14,8 @@
 //       log, because a log is reset only after the fold of all of it was synced; what the copy has
 //       in such a page does not matter.
 //   N6. The rename happens while this connection has the file locked exclusively, so no other one
-//       has the old file open. Whoever opened it by name without reading yet finds that the name
-//       has moved on, and opens it again (open-file.ts).
+//       has the old file open. A process that opened it by name without reading yet finds that the
+//       name has moved on, and opens it again (open-file.ts).
 //   N7. A connection that is not done does not fold as it closes, although it may be the last one.
 
 import { closeSync, fstatSync, openSync, rmSync, statfsSync, statSync } from "node:fs";
@@ -189,7 +189,7 @@ function renewFile(path: string, onProgress: RenewProgress): void {
     onProgress(path, bytes, size);
   });
   sources.delete(identity);
-  closeSync(source); // Nobody else has the file open, and its name is gone.
+  closeSync(source); // No one else has the file open, and its name is gone.
 }
 
 /** Not found out by writing: the copy would take what is left from the log meanwhile. */

@@ -24,12 +24,12 @@ const COPY_BYTES = 1_024 * 1_024;
 export const DRAFT_SUFFIX = ".new";
 
 /** Called while a file is copied, with the bytes of it that are copied so far. */
-export type CopiedBytes = (bytes: number) => void;
+export type CopyProgress = (bytes: number) => void;
 
 /** Copies what an open file shows into a new file, which then takes the name `path`. */
-export function copyInPlaceOf(path: string, source: number, onCopied?: CopiedBytes): void {
+export function copyInPlaceOf(path: string, source: number, onCopied?: CopyProgress): void {
   const draft = `${path}${DRAFT_SUFFIX}`;
-  rmSync(draft, { force: true });
+  removeDraft(draft);
   try {
     const target = openSync(draft, "wx", fstatSync(source).mode & 0o777);
     try {
@@ -40,8 +40,15 @@ export function copyInPlaceOf(path: string, source: number, onCopied?: CopiedByt
     }
     putInPlace(draft, path);
   } catch (error) {
-    rmSync(draft, { force: true }); // P2
+    removeDraft(draft); // P2
     throw error;
+  }
+}
+
+/** Deletes an unfinished file, with what SQLite keeps beside it and would apply to the next one. */
+export function removeDraft(draft: string): void {
+  for (const suffix of ["", "-wal", "-shm", "-journal", "-folding", "-failed"]) {
+    rmSync(`${draft}${suffix}`, { force: true });
   }
 }
 
@@ -59,7 +66,7 @@ export function putDatabaseInPlace(draft: string, path: string): void {
   putInPlace(draft, path);
 }
 
-function copyBytes(source: number, target: number, onCopied: CopiedBytes = () => {}): void {
+function copyBytes(source: number, target: number, onCopied: CopyProgress = () => {}): void {
   const buffer = Buffer.allocUnsafe(COPY_BYTES);
   for (let at = 0; ; ) {
     const bytes = readSync(source, buffer, 0, buffer.length, at);
@@ -72,7 +79,7 @@ function copyBytes(source: number, target: number, onCopied: CopiedBytes = () =>
   }
 }
 
-/** The file behind a link: SQLite keeps the log beside it, and a rename must not replace the link. */
+/** The file behind a link: SQLite keeps the log beside it, and a rename would replace a link. */
 export function behindLinks(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }

@@ -5,12 +5,11 @@
 //   B3. Bodies are stored apart from heads: neither a receive nor a start touches them.
 //   B4. Keys on the hot path only grow, so that inserts go to the right edge of each tree.
 
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { cannotOpen } from "../../../ledger/sql/sqlite-code.ts";
 import { closeUnfolded, foldLog } from "../renew-log.ts";
-import { putInPlace, syncPath } from "../replace-file.ts";
+import { putInPlace, removeDraft, syncPath } from "../replace-file.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
 
@@ -83,8 +82,7 @@ export const VERIFIED_TABLES = ["block", "receipt", "dedup", "document", "meta"]
 export function createBrokerFile(folder: string): void {
   const path = join(folder, BROKER_FILE);
   const draft = `${path}.new`;
-  for (const leftover of ["", "-wal", "-shm", "-journal", "-folding"])
-    rmSync(`${draft}${leftover}`, { force: true });
+  removeDraft(draft);
   const database = new DatabaseSync(draft);
   try {
     database.exec(`

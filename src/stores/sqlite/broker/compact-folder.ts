@@ -8,7 +8,7 @@
 //   C4. A copy has its tables on other pages, so it gets a new record of them (O2 of
 //       object-schema.ts).
 
-import { existsSync, realpathSync, rmSync, statSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
@@ -21,7 +21,7 @@ import {
   requireSpace,
 } from "../compact-file.ts";
 import { isInUse, renewLog } from "../renew-log.ts";
-import { putDatabaseInPlace } from "../replace-file.ts";
+import { putDatabaseInPlace, removeDraft } from "../replace-file.ts";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf, openVerifier } from "./broker-schema.ts";
 import { verifyTables } from "./broker-snapshot.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
@@ -52,7 +52,7 @@ function compactLocked(folder: string, path: string, onProgress: CompactProgress
   const log = renewLog(path);
   if (log === "in-use" || isInUse(path)) throw fileInUse(path);
   const draft = `${path}${COMPACT_SUFFIX}`;
-  rmSync(draft, { force: true });
+  removeDraft(draft);
   try {
     const liveBytes = verifiedLiveBytes(path);
     releaseReserve(folder); // The next start takes it again.
@@ -61,7 +61,7 @@ function compactLocked(folder: string, path: string, onProgress: CompactProgress
     copyLive(path, draft);
     putDatabaseInPlace(draft, path); // C2, C3
   } catch (error) {
-    rmSync(draft, { force: true });
+    removeDraft(draft);
     throw error;
   }
   return { path, beforeBytes, afterBytes: statSync(path).size };

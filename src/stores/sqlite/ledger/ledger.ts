@@ -10,7 +10,7 @@
 //       ledger/store-time.ts). It moves with writes that happen anyway.
 
 import { existsSync } from "node:fs";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
 import {
   runSinkWrites,
@@ -71,6 +71,7 @@ import {
   refuseOtherVersion,
   SQLITE_LEDGER,
 } from "./schema.ts";
+import { readSinkRows } from "./sink-rows.ts";
 import { StatementCache } from "./statement-cache.ts";
 import { openTime } from "./time-marks.ts";
 
@@ -373,30 +374,8 @@ function createSinkStore(context: Context, group: GroupCommit): SinkStore {
     run: (writes) =>
       group.submit(() => guarded(() => runSinkWrites(writes, 0, run)), { alone: true }),
     read: async ({ statement, params }) =>
-      guarded(() => readRows(context.db.prepare(statement), sinkParams({ params }, 0))),
+      guarded(() => readSinkRows(context.db.prepare(statement), sinkParams({ params }, 0))),
   };
-}
-
-/**
- * The rows of a query. The driver's own objects take twice as long to build, and an audit reads a
- * row for every object.
- */
-function readRows(
-  statement: StatementSync,
-  params: readonly SinkValue[],
-): Record<string, SinkValue>[] {
-  const names = statement.columns().map(({ name }) => name);
-  statement.setReturnArrays(true);
-  const rows = statement.all(...params) as unknown as SinkValue[][];
-  return rows.map((values) => {
-    const row: Record<string, SinkValue> = {};
-    let at = 0;
-    for (const name of names) {
-      row[name] = values[at] ?? null;
-      at += 1;
-    }
-    return row;
-  });
 }
 
 /** Runs one write of a sink; true if it returned a row. */

@@ -48,6 +48,8 @@ export interface SqliteOutboxOptions extends StoreTimeOptions {
   readonly retentionMs?: DurationMs;
   /** How long to wait for another process's transaction. Default: 5 s. */
   readonly busyMs?: DurationMs;
+  /** Lets a test run checkpoints after fewer pages of log. */
+  readonly checkpointPages?: number;
 }
 
 const BUSY_MS_DEFAULT = 5_000;
@@ -110,12 +112,13 @@ function openOutbox(
   options: SqliteOutboxOptions,
 ): OpenedStore<Outbox> {
   const { path, retentionMs = RETENTION_MS_DEFAULT, acceptClock } = options;
+  const { checkpointPages: pages = CHECKPOINT_PAGES } = options;
   const db = guard(path, () => openFile(options));
   const marks = openTime(db, "outbox", { clock: ports.clock, acceptClock }, NEWEST);
   const { time } = marks;
   const rows = new OutboxRows(db);
   const batches = new SqliteBatchRows(db);
-  const checkpoints = new Checkpoints(db, { path, pages: CHECKPOINT_PAGES });
+  const checkpoints = new Checkpoints(db, { path, pages });
   const read = <T>(work: () => T): T =>
     guard(path, () => {
       if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
@@ -123,18 +126,11 @@ function openOutbox(
     });
   const write = <T>(work: (at: LedgerInstant) => T): T =>
     read(() => {
-      checkpoints.check();
-      try {
-        const value = inSqliteTransaction(db, () => {
-          marks.move(); // Q4 of ledger.ts
-          return work(time.read());
-        }); // Q2
-        checkpoints.afterCommit();
-        return value;
-      } catch (error) {
-        checkpoints.noteFailure(error);
-        throw error;
-      }
+      const change = () => {
+        marks.move(); // Q4 of ledger.ts
+        return work(time.read());
+      };
+      return checkpoints.around(() => inSqliteTransaction(db, change)); // Q2
     });
   const change: ChangeRows = async (target, keys, transition) =>
     write(() => changeRows(rows, target, keys, transition));
