@@ -17,6 +17,8 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 const folder = useTemporaryFolder("healing");
 const SCOPE = { pipeline: "p", generation: 0 };
 const RETRY_MS = 1_000;
+/** Until a store looks for the mark of another process again. */
+const LOOK_MS = 100;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -41,6 +43,7 @@ test("a ledger in doubt waits for the other processes that have it open, and hea
   const mark = new FoldMark(path);
   mark.begin();
   mark.fail();
+  vi.advanceTimersByTime(LOOK_MS);
   await expect(commit(first, "b")).rejects.toMatchObject({
     code: "TG_LEDGER_UNAVAILABLE",
     message: expect.stringContaining("as soon as no other process has it open"),
@@ -64,6 +67,7 @@ test("an outbox in doubt heals with its next call", async () => {
   const mark = new FoldMark(path);
   mark.begin();
   mark.fail();
+  vi.advanceTimersByTime(LOOK_MS);
   expect(await outbox.stats("t")).toMatchObject({ pending: 0 });
   expect(statSync(path).ino).not.toBe(inode);
   await outbox.close();
@@ -84,6 +88,7 @@ test("without space for a new file, a ledger refuses writes, says so, and is rea
     const mark = new FoldMark(path);
     mark.begin();
     mark.fail();
+    vi.advanceTimersByTime(LOOK_MS);
     const refused = {
       code: "TG_LEDGER_UNAVAILABLE",
       message: expect.stringMatching(

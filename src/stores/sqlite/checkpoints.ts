@@ -25,6 +25,8 @@ import { closeUnfolded } from "./renew-log.ts";
 const COMMITS_PER_LOOK = 16;
 /** Pages of log after which it is cut on a full disk (K4). */
 const CUT_PAGES = 64;
+/** Time between two looks for the mark of another process (F3 of fold-mark.ts). */
+const MARK_LOOK_MS = 100;
 /** How many times its size the log may grow while another process has the mark (K6). */
 const LOG_GROWTH_MAX = 4;
 
@@ -48,6 +50,7 @@ export class Checkpoints {
   readonly #readOnly: boolean;
   #commits = 0;
   #failure: unknown = null;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(database: DatabaseSync, options: CheckpointOptions) {
     database.exec("PRAGMA wal_autocheckpoint = 0");
@@ -72,7 +75,10 @@ export class Checkpoints {
 
   /** Why nothing is written any more, or null (K2). */
   get failure(): unknown {
-    if (this.#failure === null && this.#mark.isFailed) this.#failure = suspectError();
+    const now = performance.now();
+    if (this.#failure !== null || now - this.#lookedAt < MARK_LOOK_MS) return this.#failure;
+    this.#lookedAt = now;
+    if (this.#mark.isFailed) this.#failure = suspectError();
     return this.#failure;
   }
 
