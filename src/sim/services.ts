@@ -24,7 +24,11 @@ import { Network, type Service } from "./ports/network.ts";
 import { callersTime, createStoreCaller, type StoreCaller } from "./ports/process-time.ts";
 import { repeatingQueue } from "./ports/repeater.ts";
 import { SimArchive } from "./ports/sim-archive.ts";
-import { createSimBrokerStore, type StoreFaults } from "./ports/sim-broker-store.ts";
+import {
+  createSimBrokerStore,
+  NO_STORE_FAULTS,
+  type StoreFaults,
+} from "./ports/sim-broker-store.ts";
 import { SimBucket } from "./ports/sim-bucket.ts";
 import { SimResults } from "./ports/sim-objects-sink.ts";
 import type { SimPorts } from "./ports/sim-ports.ts";
@@ -114,7 +118,7 @@ export async function createWorldServices(options: WorldServicesOptions): Promis
   const frozen = { rate: mix.frozenHolders, leaseMs: topology.visibilityMs };
   const holders = new FrozenHolders({ seed, scheduler, faults, quietAt, ...frozen });
   const names = createRecordNames(PIPELINE_NAME, 0);
-  const storeFaults: StoreFaults = { next: null, commitMsMax: 0 };
+  const storeFaults: StoreFaults = { ...NO_STORE_FAULTS };
   const brokerClock: HostClock = { aheadMs: 0 };
   const brokerProcess = new SimProcess("broker", scheduler, () => {}, brokerClock);
   const { clock } = brokerProcess;

@@ -293,7 +293,7 @@ class RunningWorld implements World {
     const { endpoints, history, scheduler, storeFaults } = this.services;
     const probesAfterMs = PROBES_AFTER_MS + topology.slowMsMax;
     const probes = probesOf(topology, faultyMs + probesAfterMs);
-    storeFaults.next = null;
+    Object.assign(storeFaults, { next: null, renewal: null });
     this.#quiet = true;
     history.add("world", { kind: "quiet", probes: probes.map(({ name }) => name) });
     for (const service of Object.values(endpoints)) service.downUntil = 0;

@@ -426,10 +426,50 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   {
     name: "ack-after-failed-sync",
-    mistake: "A store acknowledges commits behind a failed sync, without renewing its log.",
+    mistake: "A store acknowledges commits behind a failed sync, without renewing its file.",
     file: "src/sim/ports/sim-broker-store.ts",
-    find: "for (const commit of disk.renew()) {",
-    replace: "for (const commit of [] as WrittenCommit[]) {",
+    find: "if (!renewSimFile(disk, fault)) throw storeError();",
+    replace: "",
+    checker: "no-loss",
+  },
+  {
+    name: "old-file-written-again",
+    mistake: "A file whose sync failed is synced again instead of being copied into a new one.",
+    file: "src/sim/ports/renew-file.ts",
+    find: "const draft = disk.copy();",
+    replace: "const draft = disk.file;",
+    checker: "no-loss",
+  },
+  {
+    name: "renamed-before-synced",
+    mistake: "The new file takes the name of the old one before it is synced.",
+    file: "src/sim/ports/renew-file.ts",
+    find:
+      '  if (fails("sync")) return false;\n' +
+      "  disk.sync(draft);\n" +
+      '  if (fails("rename")) return false;\n' +
+      "  disk.rename(draft);\n",
+    replace:
+      '  if (fails("rename")) return false;\n' +
+      "  disk.rename(draft);\n" +
+      '  if (fails("sync")) return false;\n' +
+      "  disk.sync(draft);\n",
+    checker: "no-loss",
+  },
+  {
+    name: "renamed-without-folder-sync",
+    mistake: "The name of the new file is never made durable.",
+    file: "src/sim/ports/renew-file.ts",
+    find: "  disk.syncFolder();\n",
+    replace: "",
+    checker: "no-loss",
+  },
+  {
+    name: "answer-before-new-file-is-durable",
+    mistake: "The store answers again with a new file that nothing has synced.",
+    file: "src/sim/ports/renew-file.ts",
+    find: "  disk.sync(draft);\n",
+    replace: "",
     checker: "no-loss",
   },
   {

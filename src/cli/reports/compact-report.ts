@@ -5,11 +5,8 @@ import { join } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
 import { parseStoreUrl } from "../../run/open/store-url.ts";
 import { compactBrokerFolder } from "../../stores/sqlite/broker/compact-folder.ts";
-import {
-  type CompactReport,
-  compactSqliteFile,
-  megabytes,
-} from "../../stores/sqlite/compact-file.ts";
+import { type CompactReport, compactSqliteFile } from "../../stores/sqlite/compact-file.ts";
+import { megabytes } from "../../stores/sqlite/renew-log.ts";
 
 /** The data file of the embedded cloud, and the ledger that pipelines use by default. */
 const BROKER_FILE_NAME = "broker.sqlite";

@@ -51,8 +51,13 @@ export function cannotOpen(error: unknown): boolean {
   return sqliteCode(error) === CANTOPEN;
 }
 
+/** Codes of the operating system, other than Node's own, which report a bug. */
+const SYSTEM_CODE = /^E(?!RR_)[A-Z0-9]+$/;
+
 export function isUnavailable(error: unknown): boolean {
-  return UNAVAILABLE.has(sqliteCode(error) ?? 0);
+  const code = sqliteCode(error);
+  if (code !== null) return UNAVAILABLE.has(code);
+  return error instanceof Error && "code" in error && SYSTEM_CODE.test(String(error.code));
 }
 
 /** SQLite found a broken page, or the file is not a SQLite file. */

@@ -8,7 +8,8 @@
 //       order, except that one which is not written may fail before earlier ones have finished.
 //       After a failure, nothing more is written until the store is loaded again.
 //   D4. A commit may be written and fail to sync (sim-disk.ts). Nothing behind it is acknowledged
-//       before load() has renewed the log. The commit is then durable, and added to the history.
+//       before load() has renewed the file, which may fail (renew-file.ts). The commit is then
+//       durable, and added to the history.
 //   D5. A power cut hits a commit: that one and all that are in flight fail and are lost.
 
 import { parseDetail } from "../../broker/model/sqs/message-detail.ts";
@@ -20,15 +21,27 @@ import { namesOfMessage, simDeadLetterOf } from "../dead-letter.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
 import type { History } from "../history.ts";
 import type { Scheduler } from "../scheduler.ts";
+import { type RenewalFault, renewSimFile } from "./renew-file.ts";
 import { SimDisk, type WrittenCommit } from "./sim-disk.ts";
 import type { SimPorts } from "./sim-ports.ts";
 
 /** How the next commit of the broker's store fails, if it does. */
 export interface StoreFaults {
   next: "fail" | "lose-response" | "fail-sync" | "power-cut" | null;
+  /** How the next renewal of a file in doubt fails, if it does. */
+  renewal: RenewalFault | null;
+  /** Whether a rename that is not synced survives a power cut. */
+  keepsName: boolean;
   /** Maximum duration of a commit; 0: commits take no time. */
   commitMsMax: number;
 }
+
+export const NO_STORE_FAULTS: StoreFaults = {
+  next: null,
+  renewal: null,
+  keepsName: false,
+  commitMsMax: 0,
+};
 
 export interface StoreObserver {
   readonly scheduler: Pick<Scheduler, "now" | "at">;
@@ -69,8 +82,12 @@ export function createSimBrokerStore(
   };
   return {
     load() {
+      const fault = disk.file.isInDoubt ? faults.renewal : null;
+      if (fault !== null) faults.renewal = null;
+      if (!renewSimFile(disk, fault)) throw storeError();
       broken = false;
-      for (const commit of disk.renew()) {
+      for (const commit of disk.unanswered) {
+        commit.state = "synced";
         note(commit); // D4
         for (const change of commit.changes) recordLost(change, observer);
       }
@@ -86,14 +103,16 @@ export function createSimBrokerStore(
       if (!broken) faults.next = null;
       if (how !== null) broken = true;
       const finished = nextCommit();
-      if (how === "power-cut") disk.cutPower(); // D5
+      if (how === "power-cut") disk.cutPower(faults); // D5
       if (how === "power-cut" || (how === "fail" && failsImmediately())) throw storeError();
       const commit = how === "fail" ? null : await disk.write([...changes], observer.scheduler.now);
       if (how === "lose-response") for (const change of changes) recordLost(change, observer);
-      if (commit !== null && how !== "fail-sync" && finished === null) commit.state = "synced";
+      if (commit !== null && how === "fail-sync") disk.failSync(disk.file);
+      else if (commit !== null && finished === null) disk.sync(disk.file, commit);
       await finished;
       if (commit?.state === "lost") throw storeError(); // D5
       if (commit !== null && how !== "fail-sync") {
+        disk.sync(disk.file, commit);
         commit.state = "synced";
         note(commit);
       }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { message } from "../../../test/contracts/broker-store.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
+import { RENEWAL_STEPS, renewSimFile } from "./renew-file.ts";
 import { SimDisk } from "./sim-disk.ts";
 
 function seqsOf(disk: SimDisk): number[] {
@@ -10,22 +11,40 @@ function seqsOf(disk: SimDisk): number[] {
 /** Three commits; the sync of the second one failed. */
 async function createHoledDisk(): Promise<SimDisk> {
   const disk = new SimDisk(createMemoryBrokerStore);
-  (await disk.write([message(1)], 0)).state = "synced";
+  await disk.write([message(1)], 0);
+  disk.sync(disk.file);
   await disk.write([message(2)], 0);
-  (await disk.write([message(3)], 0)).state = "synced";
+  disk.failSync(disk.file);
+  await disk.write([message(3)], 0);
+  disk.sync(disk.file);
   return disk;
 }
 
 test("a failed sync is visible until a power cut, which loses everything behind it (K2)", async () => {
   const disk = await createHoledDisk();
   expect(seqsOf(disk)).toEqual([1, 2, 3]);
-  disk.cutPower();
+  disk.cutPower({ keepsName: true });
   expect(seqsOf(disk)).toEqual([1]);
+  await disk.write([message(4)], 0);
+  disk.sync(disk.file);
+  disk.cutPower({ keepsName: true });
+  expect(seqsOf(disk)).toEqual([1, 4]); // K4
 });
 
 test("a power cut after a renewal loses nothing (K3)", async () => {
   const disk = await createHoledDisk();
-  expect(disk.renew().map(({ changes }) => changes)).toEqual([[message(2)]]);
-  disk.cutPower();
+  expect(renewSimFile(disk, null)).toBe(true);
+  disk.cutPower({ keepsName: false });
   expect(seqsOf(disk)).toEqual([1, 2, 3]);
 });
+
+test.each(RENEWAL_STEPS.flatMap((before) => [true, false].map((name) => [before, name] as const)))(
+  "a power cut before the %s of a renewal keeps what was durable, name kept: %s (K3)",
+  async (before, keepsName) => {
+    const disk = await createHoledDisk();
+    expect(renewSimFile(disk, { before, how: "power-cut", keepsName })).toBe(false);
+    const isNamed = before === "sync-folder" && keepsName;
+    expect(seqsOf(disk)).toEqual(isNamed ? [1, 2, 3] : [1]);
+    expect(disk.file.isInDoubt).toBe(false);
+  },
+);

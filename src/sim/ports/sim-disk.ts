@@ -1,10 +1,12 @@
 // Sim disk: what the broker's store shows, and what a power cut leaves of it.
 //   K1. A commit is visible once it is written, and durable once it is synced.
 //   K2. After a failed sync the operating system shows the commit, but never writes it: its pages
-//       count as clean. Later syncs succeed, and yet a power cut loses the commit and everything
-//       that was written behind it.
-//   K3. `renew` writes everything that is visible into a new place and syncs it. A store does that
-//       before it acknowledges anything behind a failed sync (renew-log.ts).
+//       count as clean. The file is in doubt from then on. Later syncs of it succeed and make
+//       nothing durable, so a power cut loses the commit and everything written behind it.
+//   K3. Only what is copied into a new file leaves the doubt behind. The copy is durable once it is
+//       synced. It then takes the name, and the name is durable once the folder is synced. Until
+//       then a power cut keeps either name.
+//   K4. After a power cut nothing is in doubt: what is visible is what is on the disk.
 
 import type { Change } from "../../core/broker-change.ts";
 import type { BrokerStore } from "../../ports/broker-store.ts";
@@ -15,10 +17,19 @@ export interface WrittenCommit {
   state: "written" | "synced" | "lost";
 }
 
+export interface SimFile {
+  readonly commits: WrittenCommit[];
+  /** How many commits, from the first one on, a power cut leaves. */
+  durable: number;
+  isInDoubt: boolean;
+}
+
 export class SimDisk {
   readonly #create: () => BrokerStore;
-  #commits: WrittenCommit[] = [];
   #visible: BrokerStore;
+  #named: SimFile = { commits: [], durable: 0, isInDoubt: false };
+  /** The file that has the name on the disk; another one until the folder is synced. */
+  #durableName = this.#named;
 
   constructor(create: () => BrokerStore) {
     this.#create = create;
@@ -30,28 +41,60 @@ export class SimDisk {
     return this.#visible;
   }
 
+  /** Commits that no one has been answered, although they are visible. */
+  get unanswered(): readonly WrittenCommit[] {
+    return this.#named.commits.filter(({ state }) => state !== "synced");
+  }
+
+  /** The file that has the name. */
+  get file(): SimFile {
+    return this.#named;
+  }
+
   /** Rejects a commit that the store does not accept; it is then not on disk. */
   async write(changes: readonly Change[], at: number): Promise<WrittenCommit> {
     await this.#visible.commit(changes);
     const commit: WrittenCommit = { changes, at, state: "written" };
-    this.#commits.push(commit);
+    this.#named.commits.push(commit);
     return commit;
   }
 
-  /** Makes all visible commits durable (K3); returns those that were not. */
-  renew(): readonly WrittenCommit[] {
-    const renewed = this.#commits.filter(({ state }) => state !== "synced");
-    for (const commit of renewed) commit.state = "synced";
-    return renewed;
+  /** Syncs everything up to a commit. Reports success, whatever the file is worth (K2). */
+  sync(file: SimFile, through = file.commits.at(-1)): void {
+    if (file.isInDoubt || through === undefined) return;
+    file.durable = Math.max(file.durable, file.commits.lastIndexOf(through) + 1);
   }
 
-  /** Loses everything from the first commit on that was never synced (K2). */
-  cutPower(): void {
-    const hole = this.#commits.findIndex(({ state }) => state !== "synced");
-    if (hole < 0) return;
-    for (const commit of this.#commits.splice(hole)) commit.state = "lost";
-    this.#visible = this.#create();
-    // The memory store applies changes before it first waits.
-    for (const { changes } of this.#commits) void this.#visible.commit(changes);
+  failSync(file: SimFile): void {
+    file.isInDoubt = true;
+  }
+
+  /** A new file with all that is visible (K3). */
+  copy(): SimFile {
+    return { commits: [...this.#named.commits], durable: 0, isInDoubt: false };
+  }
+
+  rename(file: SimFile): void {
+    this.#named = file;
+  }
+
+  syncFolder(): void {
+    this.#durableName = this.#named;
+  }
+
+  /** Loses everything behind the last durable commit, of the file whose name survives (K3). */
+  cutPower({ keepsName }: { readonly keepsName: boolean }): void {
+    const before = this.#named;
+    const { commits, durable } = keepsName ? before : this.#durableName;
+    const remaining = commits.slice(0, durable);
+    // Each file begins with what the one before it had.
+    for (const commit of before.commits.slice(remaining.length)) commit.state = "lost";
+    if (remaining.length < before.commits.length) {
+      this.#visible = this.#create();
+      // The memory store applies changes before it first waits.
+      for (const { changes } of remaining) void this.#visible.commit(changes);
+    }
+    this.#named = { commits: remaining, durable: remaining.length, isInDoubt: false }; // K4
+    this.syncFolder();
   }
 }

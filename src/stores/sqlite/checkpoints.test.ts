@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
-import { openGuard } from "./checkpoints.ts";
+import { openGuard } from "./renew-log.ts";
 
 const folder = useTemporaryFolder("checkpoints");
 

@@ -1,27 +1,41 @@
 // Checkpoints: folds the write-ahead log into the database file, in place of SQLite's automatic
 // checkpoints, whose errors SQLite ignores.
-//   K1. A checkpoint runs once the log holds `pages` pages, looked at every few commits.
-//   K2. After a failed checkpoint nothing is written through this connection any more. SQLite may
-//       count pages as folded that never reached the disk, and would reset the log that has them.
-//       The next start renews the log and folds all of it (renew-log.ts).
+//   K1. A checkpoint runs once the log holds `pages` pages, looked at every few commits, and when
+//       the connection closes.
+//   K2. After a failed checkpoint, or a commit that failed, nothing is written through this
+//       connection any more. SQLite may count pages as folded that never reached the disk, and
+//       would reset the log that has them. The file is renewed before it is used again
+//       (renew-log.ts).
 //   K3. SQLite folds the log when the last connection closes. After a failure that must not happen
 //       (K2), so a second connection stays open while the failed one closes.
 //   K4. While the disk is full, the log is folded and cut early, so that its space is free again.
+//   K5. The mark of a fold exists until its sync has succeeded (F1 of fold-mark.ts), or until it
+//       is certain that no sync has failed: SQLite does not sync a fold that found no space, or
+//       that left out pages because of a reader. Whatever the kernel could not write of those,
+//       the sync of a later fold reports, which has not been reported yet.
+//   K6. While another process has a mark, nothing is folded. If the log then grows to several times
+//       its size, that process is gone or stuck, and the file has to be renewed.
 
-import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { isFull } from "../../ledger/sql/sqlite-code.ts";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { isFull, sqliteCode } from "../../ledger/sql/sqlite-code.ts";
+import { FoldMark, IOERR, suspectError } from "./fold-mark.ts";
+import { closeUnfolded } from "./renew-log.ts";
 
 /** Commits between two looks at the length of the log. */
 const COMMITS_PER_LOOK = 16;
 /** Pages of log after which it is cut on a full disk (K4). */
 const CUT_PAGES = 64;
-/** How long a guard waits for another process that has the file locked while it starts (K3). */
-const GUARD_BUSY_MS = 5_000;
+/** Time between two looks for the mark of another process (F3 of fold-mark.ts). */
+const MARK_LOOK_MS = 100;
+/** How many times its size the log may grow while another process has the mark (K6). */
+const LOG_GROWTH_MAX = 4;
 
 export interface CheckpointOptions {
   readonly path: string;
   readonly pages: number;
   readonly commitsPerLook?: number | undefined;
+  /** Never folds. Default: false. */
+  readonly readOnly?: boolean;
 }
 
 export class Checkpoints {
@@ -29,11 +43,14 @@ export class Checkpoints {
   readonly #fold: StatementSync;
   readonly #cut: StatementSync;
   readonly #database: DatabaseSync;
+  readonly #mark: FoldMark;
   readonly #path: string;
   readonly #pages: number;
   readonly #commitsPerLook: number;
+  readonly #readOnly: boolean;
   #commits = 0;
   #failure: unknown = null;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(database: DatabaseSync, options: CheckpointOptions) {
     database.exec("PRAGMA wal_autocheckpoint = 0");
@@ -42,21 +59,51 @@ export class Checkpoints {
     this.#fold = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
     this.#cut = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
     this.#database = database;
+    this.#mark = new FoldMark(options.path);
     this.#path = options.path;
     this.#pages = options.pages;
     this.#commitsPerLook = options.commitsPerLook ?? COMMITS_PER_LOOK;
+    this.#readOnly = options.readOnly === true;
   }
 
-  /** Closes the connection; folds the log unless a checkpoint has failed (K3). */
+  /** Folds the log unless something has failed, and closes the connection (K3). */
   close(): void {
-    const guard = this.#failure === null ? null : openGuard(this.#path);
-    this.#database.close();
-    guard?.close();
+    if (this.#failure === null && !this.#readOnly) this.#foldBeyond(1, this.#fold); // K1
+    if (this.#readOnly || (this.#failure === null && !this.#mark.exists)) this.#database.close();
+    else closeUnfolded(this.#database, this.#path);
   }
 
-  /** Throws what an earlier checkpoint threw (K2). Call it before a transaction begins. */
+  /** Why nothing is written any more, or null (K2). */
+  get failure(): unknown {
+    const now = performance.now();
+    if (this.#failure !== null || now - this.#lookedAt < MARK_LOOK_MS) return this.#failure;
+    this.#lookedAt = now;
+    if (this.#mark.isFailed) this.#failure = suspectError();
+    return this.#failure;
+  }
+
+  /** Throws what failed earlier (K2). Call it before a transaction begins. */
   check(): void {
     if (this.#failure !== null) throw this.#failure;
+  }
+
+  /** Runs one whole transaction, and what has to follow it. */
+  around<T>(transaction: () => T): T {
+    this.check();
+    let value: T;
+    try {
+      value = transaction();
+    } catch (error) {
+      this.noteFailure(error);
+      throw error;
+    }
+    this.afterCommit();
+    return value;
+  }
+
+  /** A transaction failed. Call it with the error; other errors than those of the disk pass. */
+  noteFailure(error: unknown): void {
+    if (sqliteCode(error) === IOERR) this.#fail(error); // K2
   }
 
   /** Call it after a commit, outside of a transaction. The commit is durable whatever happens. */
@@ -72,18 +119,26 @@ export class Checkpoints {
 
   #foldBeyond(pages: number, fold: StatementSync, freeSpace = () => false): void {
     try {
-      if (Number(this.#lookAtLog.get()?.log) >= pages) fold.get();
+      const length = Number(this.#lookAtLog.get()?.log);
+      if (length < pages) return;
+      if (!this.#mark.begin() && !(freeSpace() && this.#mark.begin())) {
+        if (length >= this.#pages * LOG_GROWTH_MAX) this.#fail(suspectError()); // K6
+        return;
+      }
+      fold.get();
+      this.#mark.end();
     } catch (error) {
-      // A checkpoint without space has synced nothing, so it may run again (K4).
-      if (isFull(error) && freeSpace()) this.#foldBeyond(pages, fold);
-      else this.#failure = error; // K2
+      if (!isFull(error)) {
+        this.#fail(error); // K2
+        return;
+      }
+      this.#mark.end(); // K5
+      if (freeSpace()) this.#foldBeyond(pages, fold); // K4
     }
   }
-}
 
-/** A connection that only has to be open. One read makes it share the log with the others. */
-export function openGuard(path: string): DatabaseSync {
-  const database = new DatabaseSync(path, { readOnly: true, timeout: GUARD_BUSY_MS });
-  database.prepare("PRAGMA user_version").get();
-  return database;
+  #fail(error: unknown): void {
+    this.#failure ??= error;
+    this.#mark.fail();
+  }
 }

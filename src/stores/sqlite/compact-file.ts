@@ -1,7 +1,8 @@
 // Compact file: gives the space of deleted rows in a SQLite file back to the disk. For files that
 // other programs may open as well, such as a ledger, an outbox, or a sink's tables beside them.
-//   C1. SQLite's own VACUUM rewrites the file in one transaction. A crash leaves the file as it
-//       was, or compacted. To another process that opens it in the meantime, it is busy.
+//   C1. The live rows are copied into a new file, which takes the old one's name once it is synced
+//       (replace-file.ts). A crash leaves the file as it was, or compacted. To another process that
+//       opens it in the meantime, it is busy.
 //   C2. A file that another process has open is refused: its log could not be cut, so no space
 //       would be given back.
 //   C3. The log of an earlier process is renewed first (renew-log.ts).
@@ -11,7 +12,8 @@ import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { isCorrupt, isFull } from "../../ledger/sql/sqlite-code.ts";
-import { foldLog, isInUse, renewLog } from "./renew-log.ts";
+import { megabytes, renewLog, whileLocked } from "./renew-log.ts";
+import { behindLinks, DRAFT_SUFFIX, putDatabaseInPlace, removeDraft } from "./replace-file.ts";
 
 export interface CompactReport {
   readonly path: string;
@@ -22,29 +24,41 @@ export interface CompactReport {
 /** Called before the work begins, with the size of the data that will be copied. */
 export type CompactProgress = (path: string, liveBytes: number) => void;
 
-/** The log and SQLite's temporary file hold a copy each, until the end. */
-const COPIES = 2;
-
 export function compactSqliteFile(path: string, onProgress: CompactProgress): CompactReport {
   const beforeBytes = statSync(path).size;
   try {
-    const log = renewLog(path); // C3
-    if (log === "in-use" || isInUse(path)) throw fileInUse(path); // C2
-    const database = new DatabaseSync(path, { timeout: 0 });
-    try {
-      database.exec("PRAGMA synchronous = FULL; PRAGMA locking_mode = EXCLUSIVE");
+    if (renewLog(path) === "in-use") throw fileInUse(path); // C2, C3
+    const outcome = whileLocked(behindLinks(path), (database) => {
       const liveBytes = liveBytesOf(database);
-      requireSpace(path, liveBytes * COPIES);
+      requireSpace(path, liveBytes);
       onProgress(path, liveBytes);
-      database.exec("VACUUM"); // C1
-      foldLog(database);
-    } finally {
-      database.close();
-    }
+      replaceByCompactCopy(database, behindLinks(path));
+      return "moved";
+    });
+    if (outcome === "in-use") throw fileInUse(path); // C2
   } catch (error) {
     throw compactFault(error, path);
   }
   return { path, beforeBytes, afterBytes: statSync(path).size };
+}
+
+/** C1 */
+function replaceByCompactCopy(database: DatabaseSync, path: string): void {
+  const draft = `${path}${DRAFT_SUFFIX}`;
+  removeDraft(draft);
+  try {
+    database.prepare("VACUUM INTO ?").run(draft);
+    const copy = new DatabaseSync(draft);
+    try {
+      copy.exec("PRAGMA journal_mode = WAL");
+    } finally {
+      copy.close();
+    }
+    putDatabaseInPlace(draft, path);
+  } catch (error) {
+    removeDraft(draft);
+    throw error;
+  }
 }
 
 /** The bytes of pages in use. */
@@ -62,10 +76,6 @@ export function requireSpace(path: string, neededBytes: number): void {
     `${path} cannot be compacted: this needs ${megabytes(neededBytes)} of free disk space, ` +
     `and ${megabytes(freeBytes)} are free`;
   throw new TidegateError("TG_STORE_FULL", message);
-}
-
-export function megabytes(bytes: number): string {
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 export function fileInUse(path: string): TidegateError {

@@ -13,7 +13,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
-import { syncPath } from "../renew-log.ts";
+import { syncPath } from "../replace-file.ts";
 import { type BackupFile, writeBackupManifest } from "./backup-manifest.ts";
 import { type ConsistentCut, databasesIn, takeCut } from "./consistent-cut.ts";
 import { copyFileDurably, digestFile, type FileDigest } from "./copy-file.ts";

@@ -4,11 +4,11 @@
 //   M2. A path in it is a file name, or the path of a blob. No manifest can name a file elsewhere.
 //   M3. It contains the digest of its own list, so that a damaged manifest is rejected, too.
 
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sha256Hex } from "../../../core/encoding/hash.ts";
 import { TidegateError } from "../../../core/errors.ts";
-import { syncPath } from "../renew-log.ts";
+import { putInPlace, syncPath } from "../replace-file.ts";
 
 export const MANIFEST_FILE = "backup.json";
 const FORMAT = "tidegate-backup";
@@ -38,8 +38,7 @@ export function writeBackupManifest(folder: string, { createdAt, files }: Backup
   const digest = sha256Hex(JSON.stringify(listed)); // M3
   writeFileSync(draft, `${JSON.stringify({ ...listed, digest }, null, 1)}\n`);
   syncPath(draft);
-  renameSync(draft, path);
-  syncPath(folder);
+  putInPlace(draft, path);
 }
 
 /** Reads the manifest of a backup; throws TG_BACKUP_INVALID. */

@@ -18,6 +18,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf } from "../broker/broker-schema.ts";
 import { OBJECT_SCHEMA_VERSION } from "../broker/object-schema.ts";
+import { closeUnfolded } from "../renew-log.ts";
 
 const HEADER = "SQLite format 3\0";
 /** How long a writer may hold a database before the backup gives up. */
@@ -65,12 +66,12 @@ export function takeCut(folder: string, names: readonly string[]): ConsistentCut
   const release = () => {
     for (const { reader } of readers.splice(0)) reader.close();
   };
-  const locks: DatabaseSync[] = [];
+  const locks: PinnedDatabase[] = [];
   try {
     for (const name of names) {
       if (name === BROKER_FILE) continue;
       const lock = new DatabaseSync(join(folder, name), { timeout: LOCK_MS_MAX });
-      locks.push(lock);
+      locks.push({ name, reader: lock });
       lock.exec("BEGIN IMMEDIATE"); // U1, U3
     }
     for (const name of names) readers.push({ name, reader: pin(join(folder, name)) }); // U2
@@ -78,7 +79,8 @@ export function takeCut(folder: string, names: readonly string[]): ConsistentCut
     release();
     throw error;
   } finally {
-    for (const lock of locks) lock.close(); // U3
+    // U3; the last one to close must not fold: a backup changes nothing.
+    for (const { name, reader } of locks) closeUnfolded(reader, join(folder, name));
   }
   const broker = readers.find(({ name }) => name === BROKER_FILE);
   const blobs = broker === undefined ? [] : blobsIn(broker.reader);

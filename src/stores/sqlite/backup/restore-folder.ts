@@ -8,7 +8,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
-import { syncPath } from "../renew-log.ts";
+import { syncPath } from "../replace-file.ts";
 import type { BackupProgress, BackupReport } from "./backup-folder.ts";
 import { type BackupFile, invalid, readBackupManifest } from "./backup-manifest.ts";
 import { copyFileDurably, type FileDigest } from "./copy-file.ts";

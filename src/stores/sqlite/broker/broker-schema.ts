@@ -5,11 +5,11 @@
 //   B3. Bodies are stored apart from heads: neither a receive nor a start touches them.
 //   B4. Keys on the hot path only grow, so that inserts go to the right edge of each tree.
 
-import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { cannotOpen } from "../../../ledger/sql/sqlite-code.ts";
-import { syncPath } from "../renew-log.ts";
+import { closeUnfolded, foldLog } from "../renew-log.ts";
+import { putInPlace, removeDraft, syncPath } from "../replace-file.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
 
@@ -82,14 +82,12 @@ export const VERIFIED_TABLES = ["block", "receipt", "dedup", "document", "meta"]
 export function createBrokerFile(folder: string): void {
   const path = join(folder, BROKER_FILE);
   const draft = `${path}.new`;
-  for (const leftover of [draft, `${draft}-wal`, `${draft}-journal`])
-    rmSync(leftover, { force: true });
+  removeDraft(draft);
   const database = new DatabaseSync(draft);
   try {
     database.exec(`
       PRAGMA page_size = ${PAGE_BYTES};
       PRAGMA auto_vacuum = NONE;
-      PRAGMA locking_mode = EXCLUSIVE;
       PRAGMA journal_mode = WAL;
       PRAGMA application_id = ${APPLICATION_ID};
       BEGIN;
@@ -98,12 +96,14 @@ export function createBrokerFile(folder: string): void {
     `);
     addObjectTables(database);
     database.exec("COMMIT");
-  } finally {
-    database.close(); // Merges the log into the file and removes it.
+    foldLog(database, draft); // SQLite ignores the errors of the fold when it closes.
+  } catch (error) {
+    closeUnfolded(database, draft);
+    throw error;
   }
+  database.close();
   syncPath(draft);
-  renameSync(draft, path); // B1
-  syncPath(folder);
+  putInPlace(draft, path); // B1
 }
 
 /** How long a connection waits for another of this store that is opening or closing the file. */

@@ -27,7 +27,8 @@ import { reasonOf, TidegateError } from "../../../core/errors.ts";
 import type { ObjectReads } from "../../../core/object-change.ts";
 import { isBusy, isDamage, isFull } from "../../../ledger/sql/sqlite-code.ts";
 import type { BrokerStore, StoreSnapshot, StoreSpace } from "../../../ports/broker-store.ts";
-import { isInUse, renewLog, syncPath } from "../renew-log.ts";
+import { isInUse, renewLog, warnOfRenewal } from "../renew-log.ts";
+import { syncPath } from "../replace-file.ts";
 import {
   BROKER_FILE,
   COMPACT_SUFFIX,
@@ -47,7 +48,7 @@ import { type FolderLock, lockedError, lockFolder } from "./folder-lock.ts";
 import { guardObjects } from "./object-guard.ts";
 import { prepareObjectReads } from "./object-rows.ts";
 import { OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
-import { Reserve, releaseReserve } from "./reserve.ts";
+import { isWithinReserve, Reserve, releaseReserve } from "./reserve.ts";
 import { probeSpace } from "./space-probe.ts";
 
 export interface SqliteBrokerStoreOptions {
@@ -248,7 +249,7 @@ class SqliteBrokerStore implements BrokerStore {
 
   #renewLog(path: string): void {
     if (this.#isLogTrusted) return;
-    const outcome = this.#withReserve(() => renewLog(path)); // Q6
+    const outcome = this.#withReserve(() => renewLog(path, warnOfRenewal)); // Q6
     if (outcome === "in-use" || (outcome === "no-log" && existsSync(path) && isInUse(path))) {
       throw lockedError(this.#folder, undefined); // Q7
     }
@@ -261,7 +262,8 @@ class SqliteBrokerStore implements BrokerStore {
     try {
       return work();
     } catch (error) {
-      if (!isFull(error) || !releaseReserve(this.#home)) throw error;
+      if (!isFull(error) || !isWithinReserve(this.#home, error)) throw error;
+      if (!releaseReserve(this.#home)) throw error;
       return work();
     }
   }

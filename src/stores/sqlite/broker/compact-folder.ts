@@ -8,8 +8,8 @@
 //   C4. A copy has its tables on other pages, so it gets a new record of them (O2 of
 //       object-schema.ts).
 
-import { existsSync, realpathSync, renameSync, rmSync, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
 import {
@@ -20,7 +20,8 @@ import {
   liveBytesOf,
   requireSpace,
 } from "../compact-file.ts";
-import { isInUse, renewLog, syncPath } from "../renew-log.ts";
+import { isInUse, renewLog } from "../renew-log.ts";
+import { putDatabaseInPlace, removeDraft } from "../replace-file.ts";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf, openVerifier } from "./broker-schema.ts";
 import { verifyTables } from "./broker-snapshot.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
@@ -51,22 +52,18 @@ function compactLocked(folder: string, path: string, onProgress: CompactProgress
   const log = renewLog(path);
   if (log === "in-use" || isInUse(path)) throw fileInUse(path);
   const draft = `${path}${COMPACT_SUFFIX}`;
-  rmSync(draft, { force: true });
+  removeDraft(draft);
   try {
     const liveBytes = verifiedLiveBytes(path);
     releaseReserve(folder); // The next start takes it again.
     requireSpace(path, liveBytes);
     onProgress(path, liveBytes);
     copyLive(path, draft);
-    syncPath(draft); // C2
+    putDatabaseInPlace(draft, path); // C2, C3
   } catch (error) {
-    rmSync(draft, { force: true });
+    removeDraft(draft);
     throw error;
   }
-  for (const suffix of ["-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
-  syncPath(dirname(path)); // C3
-  renameSync(draft, path);
-  syncPath(dirname(path));
   return { path, beforeBytes, afterBytes: statSync(path).size };
 }
 

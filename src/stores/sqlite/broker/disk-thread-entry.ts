@@ -16,7 +16,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import { present } from "../../../core/assert.ts";
 import { isFull } from "../../../ledger/sql/sqlite-code.ts";
-import { Checkpoints, openGuard } from "../checkpoints.ts";
+import { Checkpoints } from "../checkpoints.ts";
+import { openGuard } from "../renew-log.ts";
 import { CHECKPOINT_PAGES, openWriter } from "./broker-schema.ts";
 import { prepareWrites } from "./broker-statements.ts";
 import type { DiskAnswer, DiskRequest } from "./disk-thread.ts";
@@ -68,9 +69,10 @@ function writeAll({ writes, full, isLast }: Extract<DiskRequest, { kind: "write"
   }
 }
 
-/** Folds the log into the file if every commit succeeded, and leaves it as it is if not (E3). */
+/** Folds the log into the file if every write succeeded, and leaves it as it is if not (E3). */
 function close(): void {
-  const [first, last] = failed === null ? [guard, database] : [database, guard];
+  const isSound = failed === null && checkpoints?.failure === null;
+  const [first, last] = isSound ? [guard, checkpoints] : [database, guard];
   database = null;
   guard = null;
   write = null;

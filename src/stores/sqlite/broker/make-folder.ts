@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { syncPath } from "../renew-log.ts";
+import { syncPath } from "../replace-file.ts";
 
 /**
  * Node loops forever where a file system rejects a folder as if its parent were missing (Linux's

@@ -5,6 +5,8 @@
 //       not take it in the meantime.
 //   R3. The reserve covers twice the longest log: a start copies the log before it folds it, and
 //       folding may enlarge the data file by as much (renew-log.ts).
+//       It does not cover a copy of the data file, and is not given up for one that still does not
+//       fit.
 //   R4. The file holds bytes that do not compress, so that no file system stores it as less.
 //   R5. The disk counts as full until there is some space beyond the reserve, and the reserve is
 //       not taken before that. Otherwise the next write would give it up again. Only a start takes
@@ -24,7 +26,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { StoreSpace } from "../../../ports/broker-store.ts";
-import { syncPath } from "../renew-log.ts";
+import { syncPath } from "../replace-file.ts";
 import { CHECKPOINT_PAGES, PAGE_BYTES } from "./broker-schema.ts";
 import type { WriterLimits } from "./disk-thread.ts";
 
@@ -46,6 +48,14 @@ export function releaseReserve(folder: string): boolean {
   rmSync(path, { force: true });
   syncPath(folder); // Journalling file systems free the space only then.
   return true;
+}
+
+/** Whether giving up the reserve can help a call that failed for lack of so much space (R3). */
+export function isWithinReserve(folder: string, error: unknown): boolean {
+  const { neededBytes, freeBytes } = error as { neededBytes?: number; freeBytes?: number };
+  if (neededBytes === undefined || freeBytes === undefined) return true;
+  const file = statSync(join(folder, RESERVE_FILE), { throwIfNoEntry: false });
+  return freeBytes + (file?.blocks ?? 0) * BLOCK_BYTES >= neededBytes;
 }
 
 export class Reserve implements StoreSpace {

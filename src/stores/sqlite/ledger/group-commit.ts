@@ -39,13 +39,18 @@ export class GroupCommit {
     db: DatabaseSync,
     index: KeyIndex,
     turn: Turn,
-    options: { readonly path: string; readonly checkpointPages: number },
+    options: {
+      readonly path: string;
+      readonly checkpointPages: number;
+      readonly readOnly: boolean;
+    },
   ) {
     this.#db = db;
     this.#index = index;
     this.#turn = turn;
     this.#path = options.path;
-    this.#checkpoints = new Checkpoints(db, { path: options.path, pages: options.checkpointPages });
+    const { path, checkpointPages: pages, readOnly } = options;
+    this.#checkpoints = new Checkpoints(db, { path, pages, readOnly });
     this.#begin = db.prepare("BEGIN IMMEDIATE");
     this.#commit = db.prepare("COMMIT");
   }
@@ -85,6 +90,7 @@ export class GroupCommit {
       this.#commit.run();
       this.#index.committed();
     } catch (error) {
+      this.#checkpoints.noteFailure(error);
       this.#rollBack();
       const fault = sqliteLedgerFault(error, this.#path);
       for (const { reject } of group) reject(fault);
@@ -124,6 +130,11 @@ export class GroupCommit {
       // Report the failure that led here; the next BEGIN reports a transaction that is still open.
     }
     this.#index.rollBack();
+  }
+
+  /** Why the file has to be opened again, or null (K2 of checkpoints.ts). */
+  get failure(): unknown {
+    return this.#checkpoints.failure;
   }
 
   /** Runs what is waiting, then closes the connection. */

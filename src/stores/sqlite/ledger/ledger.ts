@@ -4,12 +4,13 @@
 //   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before the first read, so
 //       the input of a transition is still true when its result is written.
 //   Q3. Nothing is answered on top of a log that an earlier process left behind before the log is
-//       renewed (renew-log.ts). The ledger runs its own checkpoints, and stops when one fails.
+//       renewed (renew-log.ts). The ledger runs its own checkpoints. When one fails, or a write, it
+//       closes the file, and the next call renews it (healing.ts).
 //   Q4. Without a server's clock, the newest certain instant is in the file (T3 of
 //       ledger/store-time.ts). It moves with writes that happen anyway.
 
 import { existsSync } from "node:fs";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { TidegateError } from "../../../core/errors.ts";
 import {
   runSinkWrites,
@@ -50,7 +51,10 @@ import type { Ledger } from "../../../ports/ledger.ts";
 import type { Fence, LedgerScope } from "../../../ports/record.ts";
 import type { SinkStore } from "../../../ports/sink.ts";
 import type { Turn } from "../../../ports/turn.ts";
-import { renewLog } from "../renew-log.ts";
+import { noteFailedWrite } from "../fold-mark.ts";
+import { createHealing, type OpenedStore } from "../healing.ts";
+import { openForWriting } from "../open-file.ts";
+import { closeUnfolded, renewShared } from "../renew-log.ts";
 import { sqliteLedgerFault, sqliteSinkFault } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { TailLimits } from "./key-index.ts";
@@ -67,6 +71,7 @@ import {
   refuseOtherVersion,
   SQLITE_LEDGER,
 } from "./schema.ts";
+import { readSinkRows } from "./sink-rows.ts";
 import { StatementCache } from "./statement-cache.ts";
 import { openTime } from "./time-marks.ts";
 
@@ -114,11 +119,9 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   if (mustExist && !existsSync(path)) throw noFile(path);
   if (!readOnly) {
     refuseOtherVersion(path, SQLITE_LEDGER, busyMs); // M2 of schema.ts
-    renewLog(path); // Q3
+    renewShared(path); // Q3
   }
-  const db = readOnly
-    ? openReadOnly(path, busyMs)
-    : new DatabaseSync(path, { readOnly, timeout: busyMs });
+  const db = readOnly ? openReadOnly(path, busyMs) : openForWriting(path, busyMs);
   try {
     const exists = hasSqliteSchema(db, SQLITE_LEDGER); // M2 of schema.ts
     if (mustExist && !exists) throw noLedger(path);
@@ -128,7 +131,8 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
     createSqliteTables(db, SQLITE_LEDGER);
     return db;
   } catch (error) {
-    db.close();
+    noteFailedWrite(path, error);
+    closeUnfolded(db, path);
     throw error;
   }
 }
@@ -143,13 +147,27 @@ export function createSqliteLedger(
   ports: { readonly clock: Clock; readonly turn: Turn },
   options: SqliteLedgerOptions,
 ): SqliteLedger {
+  checkRetention(options.retentionMs ?? RETENTION_MS_DEFAULT);
+  return createHealing({
+    open: (isFirst) => openLedger(ports, isFirst ? options : { ...options, acceptClock: false }),
+    faultOf: (error) => sqliteLedgerFault(error, options.path),
+    isReader: options.readOnly === true,
+    direct: ["listFlat"],
+    fileless: ["leap"],
+  });
+}
+
+function openLedger(
+  ports: { readonly clock: Clock; readonly turn: Turn },
+  options: SqliteLedgerOptions,
+): OpenedStore<SqliteLedger> {
   const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
-  checkRetention(retentionMs);
   const { db, index } = openIndexed(options);
   const rows = new RecordRows(db, index);
   const group = new GroupCommit(db, index, ports.turn, {
     path,
     checkpointPages: options.checkpointPages ?? CHECKPOINT_PAGES,
+    readOnly: options.readOnly === true,
   });
   const notes = new NoteRows(db);
   const statements = new StatementCache(db, SINK_STATEMENTS_MAX);
@@ -167,7 +185,7 @@ export function createSqliteLedger(
   };
   const { look, ...upkeep } = createSqliteUpkeep({ db, marks, path, group });
 
-  return {
+  const store: SqliteLedger = {
     sinkDialect: "sqlite",
     sinkStore: createSinkStore(context, group),
     ...ledgerCalls(run, { takesWrites: true }),
@@ -179,6 +197,7 @@ export function createSqliteLedger(
     ),
     ...readCalls({ db, rows, index, time, look }),
   };
+  return { store, failure: () => group.failure };
 }
 
 interface ReadParts {
@@ -355,30 +374,8 @@ function createSinkStore(context: Context, group: GroupCommit): SinkStore {
     run: (writes) =>
       group.submit(() => guarded(() => runSinkWrites(writes, 0, run)), { alone: true }),
     read: async ({ statement, params }) =>
-      guarded(() => readRows(context.db.prepare(statement), sinkParams({ params }, 0))),
+      guarded(() => readSinkRows(context.db.prepare(statement), sinkParams({ params }, 0))),
   };
-}
-
-/**
- * The rows of a query. The driver's own objects take twice as long to build, and an audit reads a
- * row for every object.
- */
-function readRows(
-  statement: StatementSync,
-  params: readonly SinkValue[],
-): Record<string, SinkValue>[] {
-  const names = statement.columns().map(({ name }) => name);
-  statement.setReturnArrays(true);
-  const rows = statement.all(...params) as unknown as SinkValue[][];
-  return rows.map((values) => {
-    const row: Record<string, SinkValue> = {};
-    let at = 0;
-    for (const name of names) {
-      row[name] = values[at] ?? null;
-      at += 1;
-    }
-    return row;
-  });
 }
 
 /** Runs one write of a sink; true if it returned a row. */

@@ -6,8 +6,13 @@
 
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { openSettled } from "../open-file.ts";
 
 export function openReadOnly(path: string, timeout: number): DatabaseSync {
+  return openSettled(path, () => openOnce(path, timeout));
+}
+
+function openOnce(path: string, timeout: number): DatabaseSync {
   const db = new DatabaseSync(path, { readOnly: true, timeout });
   try {
     db.prepare("SELECT count(*) FROM sqlite_schema").get();

@@ -1,8 +1,8 @@
 // SQLite outbox: the outbox transitions over one file, which may also be the ledger's or a user's.
 //   Q1. Writes are durable before they are answered: write-ahead log with synchronous=FULL.
 //   Q2. One writer at a time: BEGIN IMMEDIATE takes the file's write lock before the first read.
-//   Q3. As in the ledger: the log of an earlier process is renewed first, and a checkpoint that
-//       fails stops the outbox.
+//   Q3. As in the ledger: the log of an earlier process is renewed first, and so is the file after
+//       a failure (healing.ts).
 
 import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
@@ -32,7 +32,10 @@ import type {
   RegisterResult,
 } from "../../../ports/outbox.ts";
 import { Checkpoints } from "../checkpoints.ts";
-import { renewLog } from "../renew-log.ts";
+import { noteFailedWrite } from "../fold-mark.ts";
+import { createHealing, type OpenedStore } from "../healing.ts";
+import { openForWriting } from "../open-file.ts";
+import { closeUnfolded, renewShared } from "../renew-log.ts";
 import { SqliteBatchRows } from "./batch-rows.ts";
 import { sqliteOutboxFault } from "./faults.ts";
 import { OutboxRows } from "./outbox-rows.ts";
@@ -45,6 +48,8 @@ export interface SqliteOutboxOptions extends StoreTimeOptions {
   readonly retentionMs?: DurationMs;
   /** How long to wait for another process's transaction. Default: 5 s. */
   readonly busyMs?: DurationMs;
+  /** Lets a test run checkpoints after fewer pages of log. */
+  readonly checkpointPages?: number;
 }
 
 const BUSY_MS_DEFAULT = 5_000;
@@ -57,14 +62,15 @@ const TAKE_PAGE_ROWS = 256;
 
 function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
   refuseOtherVersion(path, SQLITE_OUTBOX, busyMs); // M2 of schema.ts
-  renewLog(path); // Q3
-  const db = new DatabaseSync(path, { timeout: busyMs });
+  renewShared(path); // Q3
+  const db = openForWriting(path, busyMs);
   try {
     createSqliteTables(db, SQLITE_OUTBOX); // M2 of schema.ts
     db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
     return db;
   } catch (error) {
-    db.close();
+    noteFailedWrite(path, error);
+    closeUnfolded(db, path);
     throw error;
   }
 }
@@ -92,13 +98,27 @@ export function createSqliteOutbox(
   ports: { readonly clock: Clock },
   options: SqliteOutboxOptions,
 ): Outbox {
+  return createHealing({
+    open: (isFirst) => openOutbox(ports, isFirst ? options : { ...options, acceptClock: false }),
+    faultOf: (error) => sqliteOutboxFault(error, options.path),
+    isReader: false,
+    direct: [],
+    fileless: ["leap"],
+  });
+}
+
+function openOutbox(
+  ports: { readonly clock: Clock },
+  options: SqliteOutboxOptions,
+): OpenedStore<Outbox> {
   const { path, retentionMs = RETENTION_MS_DEFAULT, acceptClock } = options;
+  const { checkpointPages: pages = CHECKPOINT_PAGES } = options;
   const db = guard(path, () => openFile(options));
   const marks = openTime(db, "outbox", { clock: ports.clock, acceptClock }, NEWEST);
   const { time } = marks;
   const rows = new OutboxRows(db);
   const batches = new SqliteBatchRows(db);
-  const checkpoints = new Checkpoints(db, { path, pages: CHECKPOINT_PAGES });
+  const checkpoints = new Checkpoints(db, { path, pages });
   const read = <T>(work: () => T): T =>
     guard(path, () => {
       if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
@@ -106,18 +126,16 @@ export function createSqliteOutbox(
     });
   const write = <T>(work: (at: LedgerInstant) => T): T =>
     read(() => {
-      checkpoints.check();
-      const value = inSqliteTransaction(db, () => {
+      const change = () => {
         marks.move(); // Q4 of ledger.ts
         return work(time.read());
-      }); // Q2
-      checkpoints.afterCommit();
-      return value;
+      };
+      return checkpoints.around(() => inSqliteTransaction(db, change)); // Q2
     });
   const change: ChangeRows = async (target, keys, transition) =>
     write(() => changeRows(rows, target, keys, transition));
 
-  return {
+  const store: Outbox = {
     async register(target, entries, lease) {
       const results = write((at) =>
         entries.map((entry) => register(rows, target, entry, { lease, at })),
@@ -143,6 +161,7 @@ export function createSqliteOutbox(
       if (db.isOpen) checkpoints.close();
     },
   };
+  return { store, failure: () => checkpoints.failure };
 }
 
 function changeRows(
