@@ -1,10 +1,20 @@
 // Disk model: replays a recorded trace and builds the folders that a power cut could leave behind.
-//   M1. A page is durable after a successful sync of its file. Until then a power cut may keep it,
-//       drop it, or tear it between two sectors.
-//   M2. A failed sync marks dirty pages clean without writing them. A later write to such a page
-//       makes it dirty again, with everything the cache holds of it.
+//   M1. A page is durable after a successful sync of its file, unless it is doubtful (M2). Until
+//       then a power cut may keep it, drop it, or tear it between two sectors.
+//   M2. A failed sync marks dirty pages clean without writing them, and makes them doubtful for the
+//       life of the inode. Writing and syncing them again proves nothing: ext4 may write the blocks
+//       and still treat them as unwritten. A power cut keeps what the file shows, or puts back what
+//       was durable before the failure: the older bytes, or zeros where there were none.
 //   M3. A name (create, rename, unlink, mkdir) is durable after a sync of its folder. Until then a
-//       power cut keeps the operations up to some point, in order.
+//       power cut keeps the operations up to some point, in order. A failed sync of a folder
+//       leaves them waiting for the next one.
+//   M4. A failed sync takes away no byte that was durable before it. Nothing could survive that.
+//   M5. A truncation is durable with the next sync. Pages that it cuts off stay doubtful when the
+//       file grows again, but their older bytes are gone.
+//   M6. Only a sync can fail halfway on disk. Other failed calls change nothing, except that a
+//       failed write leaves its first half in the cache, which the trace has as a write.
+//   M7. Memory pressure evicts clean pages from the cache. A doubtful page then shows what was
+//       durable before its failure (R5 of record-disk.c).
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -13,7 +23,8 @@ const PAGE = 4_096;
 const SECTOR = 512;
 
 export interface DiskEvent {
-  readonly kind: "C" | "W" | "T" | "S" | "F" | "R" | "U" | "M";
+  /** Create, write, evict, truncate, sync, failed sync, rename, unlink, make a folder. */
+  readonly kind: "C" | "W" | "E" | "T" | "S" | "F" | "R" | "U" | "M";
   readonly inode: number;
   readonly offset: number;
   readonly path: string;
@@ -28,7 +39,7 @@ export function parseTrace(trace: Buffer): DiskEvent[] {
   for (let at = 0; at < trace.length; ) {
     const end = trace.indexOf(10, at);
     const [kind = "", inode, a, b, ...path] = trace.toString("utf8", at, end).split(" ");
-    const length = kind === "W" ? Number(b) : 0;
+    const length = kind === "W" || kind === "E" ? Number(b) : 0;
     events.push({
       kind: kind as DiskEvent["kind"],
       inode: Number(inode),
@@ -45,6 +56,8 @@ interface ModelFile {
   cached: Buffer;
   durable: Buffer;
   readonly dirty: Set<number>;
+  /** What each doubtful page had before the sync that failed (M2). */
+  readonly doubtful: Map<number, Buffer>;
 }
 
 /** A change of names, waiting for a sync of its folder (M3). */
@@ -79,16 +92,19 @@ export class DiskModel {
         this.#change([dirname(event.path)], (names) => void names.set(event.path, "folder"));
         return;
       case "W":
-        this.#write(this.#file(event.inode), event.offset, event.bytes);
+        write(this.#file(event.inode), event.offset, event.bytes);
+        return;
+      case "E":
+        event.bytes.copy(this.#file(event.inode).cached, event.offset); // M7
         return;
       case "T":
-        this.#truncate(this.#file(event.inode), event.offset);
+        truncate(this.#file(event.inode), event.offset);
         return;
       case "S":
         this.#sync(event);
         return;
       case "F":
-        this.#byInode.get(event.inode)?.dirty.clear(); // M2
+        failSync(this.#file(event.inode));
         return;
       case "R":
         this.#rename(event.path);
@@ -100,19 +116,25 @@ export class DiskModel {
 
   /** Writes what a power cut now leaves on disk below `target`. `random` gives numbers below 1. */
   cut(target: string, policy: CutPolicy, random: () => number): void {
-    const names = new Map(this.#durableNames);
-    const survivors =
-      policy === "dropped" ? 0 : Math.floor(random() * (this.#pendingNames.length + 1));
-    for (const change of this.#pendingNames.slice(0, survivors)) change.apply(names); // M3
-    const folders = new Set([this.#root]);
-    for (const [path, file] of [...names].sort(([a], [b]) => a.length - b.length)) {
-      if (!folders.has(dirname(path))) continue; // Its folder did not survive.
+    for (const [path, content] of this.survivors(policy, random)) {
       const copy = join(target, relative(this.#root, path));
-      if (file === "folder") {
-        folders.add(path);
-        mkdirSync(copy, { recursive: true });
-      } else writeFileSync(copy, survivor(file, policy, random));
+      if (content === "folder") mkdirSync(copy, { recursive: true });
+      else writeFileSync(copy, content);
     }
+  }
+
+  /** What a power cut now leaves on disk by path, folders before what they contain. */
+  survivors(policy: CutPolicy, random: () => number): Map<string, Buffer | "folder"> {
+    const names = new Map(this.#durableNames);
+    const count =
+      policy === "dropped" ? 0 : Math.floor(random() * (this.#pendingNames.length + 1));
+    for (const change of this.#pendingNames.slice(0, count)) change.apply(names); // M3
+    const survivors = new Map<string, Buffer | "folder">([[this.#root, "folder"]]);
+    for (const [path, file] of [...names].sort(([a], [b]) => a.length - b.length)) {
+      if (survivors.get(dirname(path)) !== "folder") continue; // Its folder did not survive.
+      survivors.set(path, file === "folder" ? file : survivor(file, policy, random));
+    }
+    return survivors;
   }
 
   #file(inode: number): ModelFile {
@@ -141,22 +163,6 @@ export class DiskModel {
     this.#pendingNames.push({ folders, apply });
   }
 
-  #write(file: ModelFile, offset: number, bytes: Buffer): void {
-    const size = Math.max(file.cached.length, offset + bytes.length);
-    if (size > file.cached.length)
-      file.cached = Buffer.concat([file.cached, Buffer.alloc(size - file.cached.length)]);
-    bytes.copy(file.cached, offset);
-    const last = Math.floor((offset + bytes.length - 1) / PAGE);
-    for (let page = Math.floor(offset / PAGE); page <= last; page += 1) file.dirty.add(page);
-  }
-
-  #truncate(file: ModelFile, size: number): void {
-    const grown = Buffer.alloc(size);
-    file.cached.copy(grown, 0, 0, Math.min(size, file.cached.length));
-    file.cached = grown;
-    file.dirty.add(Math.floor(Math.max(0, size - 1) / PAGE));
-  }
-
   #sync({ inode, path }: DiskEvent): void {
     if (path === this.#root || this.#cachedNames.get(path) === "folder") {
       const isHere = ({ folders }: NameChange) => folders.includes(path);
@@ -173,7 +179,42 @@ export class DiskModel {
 }
 
 function newFile(): ModelFile {
-  return { cached: Buffer.alloc(0), durable: Buffer.alloc(0), dirty: new Set() };
+  const nothing = Buffer.alloc(0);
+  return { cached: nothing, durable: nothing, dirty: new Set(), doubtful: new Map() };
+}
+
+function write(file: ModelFile, offset: number, bytes: Buffer): void {
+  const size = Math.max(file.cached.length, offset + bytes.length);
+  if (size > file.cached.length)
+    file.cached = Buffer.concat([file.cached, Buffer.alloc(size - file.cached.length)]);
+  bytes.copy(file.cached, offset);
+  addPages(file.dirty, offset, offset + bytes.length);
+}
+
+function truncate(file: ModelFile, size: number): void {
+  const grown = Buffer.alloc(size);
+  file.cached.copy(grown, 0, 0, Math.min(size, file.cached.length));
+  addPages(file.dirty, Math.max(0, size - 1), Math.max(size, file.cached.length));
+  file.cached = grown;
+  for (const page of file.doubtful.keys()) {
+    if (page * PAGE >= size) file.doubtful.set(page, Buffer.alloc(0)); // M5
+  }
+}
+
+function addPages(pages: Set<number>, from: number, end: number): void {
+  for (let page = Math.floor(from / PAGE); page * PAGE < end; page += 1) pages.add(page);
+}
+
+function failSync(file: ModelFile): void {
+  for (const page of file.dirty) {
+    if (!file.doubtful.has(page)) file.doubtful.set(page, pageOf(file.durable, page)); // M2
+  }
+  file.dirty.clear();
+}
+
+/** A copy; shorter than a page at the end of the file. */
+function pageOf(bytes: Buffer, page: number): Buffer {
+  return Buffer.from(bytes.subarray(page * PAGE, (page + 1) * PAGE));
 }
 
 /** The durable bytes with some pages of the cache written over them. */
@@ -187,18 +228,32 @@ function withPages(file: ModelFile, pages: Iterable<number>, size: number): Buff
   return result;
 }
 
+/** Puts back what a page had before, from `from` bytes into the page. */
+function putBack(result: Buffer, page: number, before: Buffer, from = 0): void {
+  const at = page * PAGE;
+  if (at + from >= result.length) return;
+  result.fill(0, at + from, Math.min(at + PAGE, result.length));
+  if (from < before.length) before.copy(result, at + from, from);
+}
+
 function survivor(file: ModelFile, policy: CutPolicy, random: () => number): Buffer {
-  if (policy === "dropped") return file.durable;
-  const pages = [...file.dirty].filter(() => random() < 0.5);
+  const half = () => random() < 0.5;
+  const isDropped = policy === "dropped";
+  const unsure = [...new Set([...file.dirty, ...file.doubtful.keys()])];
+  const pages = isDropped ? [] : unsure.filter(half);
   const reach = Math.max(0, ...pages.map((page) => (page + 1) * PAGE));
-  const size = Math.min(file.cached.length, Math.max(file.durable.length, reach));
+  const size = isDropped
+    ? file.durable.length
+    : Math.min(file.cached.length, Math.max(file.durable.length, reach));
   const result = withPages(file, pages, size);
-  if (policy === "subset") return result;
+  for (const [page, before] of file.doubtful) {
+    if (isDropped || half()) putBack(result, page, before); // M2
+  }
+  if (policy !== "torn") return result;
   for (const page of pages) {
-    if (random() < 0.5) continue;
-    const cut = page * PAGE + SECTOR * Math.floor(random() * (PAGE / SECTOR));
-    const end = Math.min((page + 1) * PAGE, result.length, file.durable.length);
-    if (cut < end) file.durable.copy(result, cut, cut, end); // M1: torn
+    const before = file.doubtful.get(page) ?? pageOf(file.durable, page);
+    const cut = SECTOR * Math.floor(random() * (PAGE / SECTOR));
+    if (half()) putBack(result, page, before, cut); // M1: torn
   }
   return result;
 }

@@ -2,13 +2,17 @@
 // TIDEGATE_DISK_TRACE, and fails chosen calls. Preloaded into the process under test.
 //   R1. One lock covers a call and its record, so that the trace has the order of the disk.
 //   R2. A record is one line, then the bytes that were written, if any: "kind inode a b path\n".
-//   R3. TIDEGATE_DISK_FAIL="kind:n" fails the n-th call of that kind with EIO and does not run it.
-//       A failed sync is recorded as such: the disk model then forgets what was not yet synced.
+//   R3. TIDEGATE_DISK_FAIL is a list of "kind:n:count:errno", divided by commas: from the n-th call
+//       of that kind on, `count` calls (1) fail with EIO (or ENOSPC) and do not run. A failed write
+//       leaves its first half behind. The kind "room" counts all calls that need space: those that
+//       create, and writes beyond the end of a file.
 //   R4. TIDEGATE_DISK_LIE is the end of paths whose syncs succeed and are not recorded, as if the
 //       code had none. "*" stands for files with a name of 32 characters: blobs.
 //   R5. TIDEGATE_DISK_EVICT=n evicts, n syncs after a failed one, the pages that it did not write
-//       from the page cache. The process then reads what the disk has: the bytes of the last sync,
-//       or zeros. Pages that were written again meanwhile stay.
+//       from the page cache. The process then reads what the disk has: the bytes before the failed
+//       sync, or zeros, also if it has written and synced the page again (M2 of disk-model.ts).
+//       Pages that wait for a sync stay.
+//   R6. The file "promises" never fails: it is the test's, not the store's.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +23,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -29,16 +35,44 @@ static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static char root[PATH_MAX];
 static size_t root_length;
 static int trace = -1;
+/** 0: not below the root; 1: recorded; 2: recorded, and never failed (R6). */
 static char tracked[DESCRIPTORS_MAX];
-static char fail_kind[32];
-static long fail_at = -1;
-static long fail_count;
 static const char *lie;
 static long evict_after = -1;
 
 static ssize_t (*real_write)(int, const void *, size_t);
 
 #define REAL(name) ((typeof(&name))dlsym(RTLD_NEXT, #name))
+
+#define FAILURES_MAX 256
+#define KINDS_MAX 16
+
+/** The calls that fail (R3). */
+static struct {
+  char kind[16];
+  long from;
+  long count;
+  int error;
+} failures[FAILURES_MAX];
+static int failure_count;
+static struct {
+  const char *kind;
+  long calls;
+} counters[KINDS_MAX];
+
+static void read_failures(const char *list) {
+  while (list != NULL && *list != 0 && failure_count < FAILURES_MAX) {
+    char name[16] = "EIO";
+    typeof(&failures[0]) next = &failures[failure_count];
+    next->count = 1;
+    if (sscanf(list, "%15[^:]:%ld:%ld:%15[A-Z]", next->kind, &next->from, &next->count, name) < 2)
+      abort();
+    next->error = strcmp(name, "ENOSPC") == 0 ? ENOSPC : EIO;
+    failure_count += 1;
+    list = strchr(list, ',');
+    if (list != NULL) list += 1;
+  }
+}
 
 __attribute__((constructor)) static void begin(void) {
   const char *given = getenv("TIDEGATE_DISK_ROOT");
@@ -51,8 +85,7 @@ __attribute__((constructor)) static void begin(void) {
   lie = getenv("TIDEGATE_DISK_LIE");
   const char *evict = getenv("TIDEGATE_DISK_EVICT");
   if (evict != NULL) evict_after = atol(evict);
-  const char *fail = getenv("TIDEGATE_DISK_FAIL");
-  if (fail != NULL) sscanf(fail, "%31[^:]:%ld", fail_kind, &fail_at);
+  read_failures(getenv("TIDEGATE_DISK_FAIL"));
 }
 
 static int is_inside(const char *path) {
@@ -79,13 +112,35 @@ static void record(char kind, unsigned long inode, long a, long b, const char *p
   }
 }
 
+/** Counts a call; whether it fails, with errno set (R3). */
 static int fails(const char *kind) {
-  if (fail_at < 0 || strcmp(kind, fail_kind) != 0) return 0;
-  fail_count += 1;
-  if (fail_count != fail_at) return 0;
-  errno = EIO;
-  return 1;
+  int at = 0;
+  while (counters[at].kind != NULL && strcmp(counters[at].kind, kind) != 0) at += 1;
+  if (at + 1 == KINDS_MAX) abort();
+  counters[at].kind = kind;
+  long call = ++counters[at].calls;
+  for (int index = 0; index < failure_count; index += 1) {
+    if (strcmp(failures[index].kind, kind) != 0) continue;
+    long after = call - failures[index].from;
+    if (after < 0 || after >= failures[index].count) continue;
+    errno = failures[index].error;
+    return 1;
+  }
+  return 0;
 }
+
+/** As `fails`, for a call that needs space if `needs_room`. */
+static int fails_or_full(const char *kind, int needs_room) {
+  int failed = fails(kind);
+  return failed ? failed : needs_room && fails("room");
+}
+
+static int is_own(const char *path) {
+  const char *name = strrchr(path, '/');
+  return name != NULL && strcmp(name, "/promises") == 0;
+}
+
+static void forget_file(unsigned long inode);
 
 static int open_recorded(int directory, const char *path, int flags, mode_t mode) {
   int inside = is_inside(path);
@@ -94,10 +149,13 @@ static int open_recorded(int directory, const char *path, int flags, mode_t mode
   struct stat before;
   int existed = stat(path, &before) == 0;
   int fd = -1;
-  if (!((flags & O_CREAT) && !existed && fails("create")))
+  int creates = (flags & O_CREAT) && !existed && !is_own(path);
+  if (!(creates && fails_or_full("create", 1)))
     fd = REAL(openat)(directory, path, flags, mode);
-  if (fd >= 0 && fd < DESCRIPTORS_MAX) {
-    tracked[fd] = 1;
+  if (fd >= DESCRIPTORS_MAX) abort();
+  if (fd >= 0) {
+    tracked[fd] = is_own(path) ? 2 : 1;
+    if (!existed) forget_file(inode_of(fd));
     if (!existed) record('C', inode_of(fd), 0, 0, path, NULL, 0);
     else if (flags & O_TRUNC) record('T', inode_of(fd), 0, 0, path, NULL, 0);
   }
@@ -123,7 +181,7 @@ int close(int fd) {
   return REAL(close)(fd);
 }
 
-static ssize_t written(int fd, off_t at, const struct iovec *parts, int count, ssize_t done) {
+static void written(int fd, off_t at, const struct iovec *parts, int count, ssize_t done) {
   size_t remaining = done;
   for (int part = 0; part < count && remaining > 0; part += 1) {
     size_t length = parts[part].iov_len < remaining ? parts[part].iov_len : remaining;
@@ -131,7 +189,6 @@ static ssize_t written(int fd, off_t at, const struct iovec *parts, int count, s
     at += length;
     remaining -= length;
   }
-  return done;
 }
 
 static off_t position_of(int fd) {
@@ -142,11 +199,26 @@ static off_t position_of(int fd) {
   return lseek(fd, 0, SEEK_CUR);
 }
 
-#define RECORDED(fd, kind, at_expression, parts, count, call)      \
+static int write_fails(int fd, off_t at, const struct iovec *parts, int count) {
+  if (tracked[fd] == 2) return 0; // R6
+  size_t length = 0;
+  for (int part = 0; part < count; part += 1) length += parts[part].iov_len;
+  struct stat info;
+  int grows = fstat(fd, &info) == 0 && at + (off_t)length > info.st_size;
+  if (!fails_or_full("write", grows)) return 0;
+  int error = errno;
+  struct iovec half = {parts[0].iov_base, parts[0].iov_len / 2};
+  ssize_t done = half.iov_len == 0 ? 0 : REAL(pwrite)(fd, half.iov_base, half.iov_len, at);
+  if (done > 0) written(fd, at, &half, 1, done);
+  errno = error;
+  return 1;
+}
+
+#define RECORDED(fd, at_expression, parts, count, call)            \
   if (!is_tracked(fd)) return call;                                \
   pthread_mutex_lock(&lock);                                       \
   off_t at = at_expression;                                        \
-  ssize_t done = fails(kind) ? -1 : call;                          \
+  ssize_t done = write_fails(fd, at, parts, count) ? -1 : call;    \
   int error = errno;                                               \
   if (done > 0) written(fd, at, parts, count, done);               \
   pthread_mutex_unlock(&lock);                                     \
@@ -155,30 +227,60 @@ static off_t position_of(int fd) {
 
 ssize_t write(int fd, const void *bytes, size_t length) {
   struct iovec part = {(void *)bytes, length};
-  RECORDED(fd, "write", position_of(fd), &part, 1, real_write(fd, bytes, length))
+  RECORDED(fd, position_of(fd), &part, 1, real_write(fd, bytes, length))
 }
 ssize_t pwrite(int fd, const void *bytes, size_t length, off_t offset) {
   struct iovec part = {(void *)bytes, length};
-  RECORDED(fd, "write", offset, &part, 1, REAL(pwrite)(fd, bytes, length, offset))
+  RECORDED(fd, offset, &part, 1, REAL(pwrite)(fd, bytes, length, offset))
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t length, off64_t offset) {
   struct iovec part = {(void *)bytes, length};
-  RECORDED(fd, "write", offset, &part, 1, REAL(pwrite64)(fd, bytes, length, offset))
+  RECORDED(fd, offset, &part, 1, REAL(pwrite64)(fd, bytes, length, offset))
 }
 ssize_t writev(int fd, const struct iovec *parts, int count) {
-  RECORDED(fd, "write", position_of(fd), parts, count, REAL(writev)(fd, parts, count))
+  RECORDED(fd, position_of(fd), parts, count, REAL(writev)(fd, parts, count))
 }
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset) {
-  RECORDED(fd, "write", offset, parts, count, REAL(pwritev)(fd, parts, count, offset))
+  RECORDED(fd, offset, parts, count, REAL(pwritev)(fd, parts, count, offset))
 }
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t offset) {
-  RECORDED(fd, "write", offset, parts, count, REAL(pwritev64)(fd, parts, count, offset))
+  RECORDED(fd, offset, parts, count, REAL(pwritev64)(fd, parts, count, offset))
+}
+
+/** A copy inside the kernel has no bytes to record, so the caller has to read and write. */
+ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t length,
+                        unsigned flags) {
+  if (!is_tracked(to)) return REAL(copy_file_range)(from, from_at, to, to_at, length, flags);
+  errno = ENOSYS;
+  return -1;
+}
+#define SENDFILE(name, offset_type)                                        \
+  ssize_t name(int to, int from, offset_type *offset, size_t length) {     \
+    if (!is_tracked(to)) return REAL(name)(to, from, offset, length);      \
+    errno = EINVAL;                                                        \
+    return -1;                                                             \
+  }
+SENDFILE(sendfile, off_t)
+SENDFILE(sendfile64, off64_t)
+
+/** Node calls copy_file_range by its number. */
+long syscall(long number, ...) {
+  va_list more;
+  long args[6];
+  va_start(more, number);
+  for (int at = 0; at < 6; at += 1) args[at] = va_arg(more, long);
+  va_end(more);
+  if (number == SYS_copy_file_range && is_tracked((int)args[2])) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return REAL(syscall)(number, args[0], args[1], args[2], args[3], args[4], args[5]);
 }
 
 static int truncated(int fd, off_t length, int (*run)(int, off_t)) {
   if (!is_tracked(fd)) return run(fd, length);
   pthread_mutex_lock(&lock);
-  int result = fails("truncate") ? -1 : run(fd, length);
+  int result = tracked[fd] != 2 && fails("truncate") ? -1 : run(fd, length);
   int error = errno;
   if (result == 0) record('T', inode_of(fd), length, 0, "-", NULL, 0);
   pthread_mutex_unlock(&lock);
@@ -197,76 +299,121 @@ static int is_lie(const char *path) {
   return length >= end && strcmp(path + length - end, lie) == 0;
 }
 
-#define SYNCED_FILES_MAX 4096
+#define PAGE_BYTES 4096
+#define SYNCED_FILES_MAX 8192
 
-/** The bytes of each file at its last sync (R5). */
-static struct {
+/** What was synced, and what was not (R5). */
+typedef struct {
   unsigned long inode;
-  char *bytes;
+  /** The bytes after the last sync, failed or not: pages that differ from them are dirty. */
+  char *clean;
   size_t length;
-} synced_files[SYNCED_FILES_MAX];
+  /** What the disk has of doubtful pages, and which ones these are. */
+  char *on_disk;
+  char *doubtful;
+  size_t pages;
+  /** Open while an eviction waits. */
+  int fd;
+  long evict_in;
+} synced_file;
+
+static synced_file synced_files[SYNCED_FILES_MAX];
 static int synced_count;
 
-static int synced_index(unsigned long inode) {
+static synced_file *synced_file_of(unsigned long inode) {
   int at = 0;
   while (at < synced_count && synced_files[at].inode != inode) at += 1;
   if (at == SYNCED_FILES_MAX) abort();
-  if (at == synced_count) synced_files[synced_count++].inode = inode;
-  return at;
+  if (at == synced_count) {
+    synced_files[synced_count].fd = -1;
+    synced_files[synced_count++].inode = inode;
+  }
+  return &synced_files[at];
 }
 
-#define PAGE_BYTES 4096
-
-/** The file whose sync failed: what the process sees, and what the disk has. */
-static struct {
-  int fd;
-  size_t size;
-  char *seen;
-  char *on_disk;
-} failed_file = {-1, 0, NULL, NULL};
+/** An inode number may be used again. */
+static void forget_file(unsigned long inode) {
+  if (evict_after < 0) return;
+  synced_file *file = synced_file_of(inode);
+  free(file->clean);
+  free(file->on_disk);
+  free(file->doubtful);
+  memset(file, 0, sizeof *file);
+  file->inode = inode;
+  file->fd = -1;
+}
 
 static char *bytes_of(int fd, size_t size) {
-  char *bytes = calloc(1, size + 1);
+  char *bytes = calloc(1, size + PAGE_BYTES);
   if (bytes == NULL || pread(fd, bytes, size, 0) != (ssize_t)size) abort();
   return bytes;
 }
 
-/** Remembers the bytes of a file at its sync, or what a failed sync did not write (R5). */
+static void mark_doubtful(synced_file *file, const char *now, size_t size) {
+  size_t pages = (size + PAGE_BYTES - 1) / PAGE_BYTES;
+  if (pages > file->pages) {
+    file->on_disk = realloc(file->on_disk, pages * PAGE_BYTES);
+    file->doubtful = realloc(file->doubtful, pages);
+    memset(file->doubtful + file->pages, 0, pages - file->pages);
+    file->pages = pages;
+  }
+  for (size_t page = 0; page < pages; page += 1) {
+    size_t at = page * PAGE_BYTES;
+    size_t rest = file->length > at ? file->length - at : 0;
+    char before[PAGE_BYTES] = {0};
+    if (rest > 0) memcpy(before, file->clean + at, rest < PAGE_BYTES ? rest : PAGE_BYTES);
+    size_t length = size - at < PAGE_BYTES ? size - at : PAGE_BYTES;
+    if (file->doubtful[page] || memcmp(before, now + at, length) == 0) continue;
+    memcpy(file->on_disk + at, before, PAGE_BYTES);
+    file->doubtful[page] = 1;
+  }
+}
+
+/** Remembers the bytes of a file at its sync, and what a failed sync did not write (R5). */
 static void note_sync(int fd, const char *link, int failed) {
   struct stat info;
   if (evict_after < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return;
   int again = REAL(openat)(AT_FDCWD, link, O_RDWR | O_CLOEXEC);
   if (again < 0) abort();
   size_t size = info.st_size;
-  int at = synced_index((unsigned long)info.st_ino);
-  if (failed) {
-    size_t kept = synced_files[at].length < size ? synced_files[at].length : size;
-    failed_file.fd = again;
-    failed_file.size = size;
-    failed_file.seen = bytes_of(again, size);
-    failed_file.on_disk = calloc(1, size + 1);
-    if (kept > 0) memcpy(failed_file.on_disk, synced_files[at].bytes, kept);
-    return;
-  }
-  free(synced_files[at].bytes);
-  synced_files[at].bytes = bytes_of(again, size);
-  synced_files[at].length = size;
-  REAL(close)(again);
+  synced_file *file = synced_file_of((unsigned long)info.st_ino);
+  char *now = bytes_of(again, size);
+  if (failed) mark_doubtful(file, now, size);
+  free(file->clean);
+  file->clean = now;
+  file->length = size;
+  if (failed && file->fd < 0) {
+    file->fd = again;
+    file->evict_in = evict_after;
+  } else REAL(close)(again);
 }
 
-/** Evicts the pages of the failed sync, once enough other syncs have followed (R5). */
-static void evict_in_time(void) {
-  if (failed_file.fd < 0 || evict_after-- > 0) return;
-  for (size_t at = 0; at < failed_file.size; at += PAGE_BYTES) {
-    size_t rest = failed_file.size - at;
-    size_t length = rest < PAGE_BYTES ? rest : PAGE_BYTES;
+static void evict(synced_file *file) {
+  struct stat info;
+  if (fstat(file->fd, &info) != 0) abort();
+  for (size_t page = 0; page < file->pages; page += 1) {
+    off_t at = page * PAGE_BYTES;
+    if (!file->doubtful[page] || at >= info.st_size || at >= (off_t)file->length) continue;
+    size_t length = info.st_size - at < PAGE_BYTES ? info.st_size - at : PAGE_BYTES;
     char now[PAGE_BYTES];
-    if (pread(failed_file.fd, now, length, at) != (ssize_t)length) break; // The file was truncated.
-    if (memcmp(now, failed_file.seen + at, length) != 0) continue;
-    if (REAL(pwrite)(failed_file.fd, failed_file.on_disk + at, length, at) < 0) abort();
+    if (pread(file->fd, now, length, at) != (ssize_t)length) abort();
+    if (at + length > file->length || memcmp(now, file->clean + at, length) != 0) continue;
+    char *on_disk = file->on_disk + at;
+    if (REAL(pwrite)(file->fd, on_disk, length, at) != (ssize_t)length) abort();
+    memcpy(file->clean + at, on_disk, length);
+    record('E', file->inode, at, length, "-", on_disk, length);
   }
-  REAL(close)(failed_file.fd);
-  failed_file.fd = -1;
+}
+
+/** Evicts the pages of failed syncs, once enough other syncs have followed (R5). */
+static void evict_in_time(void) {
+  for (int at = 0; at < synced_count; at += 1) {
+    synced_file *file = &synced_files[at];
+    if (file->fd < 0 || file->evict_in-- > 0) continue;
+    evict(file);
+    REAL(close)(file->fd);
+    file->fd = -1;
+  }
 }
 
 static int synced(int fd, int (*run)(int)) {
@@ -307,7 +454,7 @@ int rename(const char *from, const char *to) {
 int unlink(const char *path) {
   if (!is_inside(path)) return REAL(unlink)(path);
   pthread_mutex_lock(&lock);
-  int result = REAL(unlink)(path);
+  int result = fails("unlink") ? -1 : REAL(unlink)(path);
   int error = errno;
   if (result == 0) record('U', 0, 0, 0, path, NULL, 0);
   pthread_mutex_unlock(&lock);
@@ -324,10 +471,25 @@ int rmdir(const char *path) {
   errno = error;
   return result;
 }
+int unlinkat(int directory, const char *path, int flags) {
+  char link[64];
+  char whole[PATH_MAX];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", directory);
+  ssize_t length = directory == AT_FDCWD ? 0 : readlink(link, whole, sizeof whole / 2);
+  if (length < 0 || path[0] == '/') length = 0;
+  snprintf(whole + length, sizeof whole - length, length > 0 ? "/%s" : "%s", path);
+  if (!is_inside(whole)) return REAL(unlinkat)(directory, path, flags);
+  return flags & AT_REMOVEDIR ? rmdir(whole) : unlink(whole);
+}
+int remove(const char *path) {
+  struct stat info;
+  int is_folder = lstat(path, &info) == 0 && S_ISDIR(info.st_mode);
+  return is_folder ? rmdir(path) : unlink(path);
+}
 int mkdir(const char *path, mode_t mode) {
   if (!is_inside(path)) return REAL(mkdir)(path, mode);
   pthread_mutex_lock(&lock);
-  int result = REAL(mkdir)(path, mode);
+  int result = fails_or_full("mkdir", 1) ? -1 : REAL(mkdir)(path, mode);
   int error = errno;
   if (result == 0) {
     struct stat info;
