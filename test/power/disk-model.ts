@@ -3,7 +3,7 @@
 //       then a power cut may keep it, drop it, or tear it between two sectors.
 //   M2. A failed sync marks dirty pages clean without writing them, and makes them doubtful for the
 //       life of the inode. Writing and syncing them again proves nothing: ext4 may write the blocks
-//       and still treat them as unwritten. A power cut keeps what the file shows, or puts back what
+//       and still treat them as unwritten. A power cut keeps what the file shows, or restores what
 //       was durable before the failure: the older bytes, or zeros where there were none.
 //   M3. A name (create, rename, unlink, mkdir) is durable after a sync of its folder. Until then a
 //       power cut keeps the operations up to some point, in order. A failed sync of a folder
@@ -126,8 +126,7 @@ export class DiskModel {
   /** What a power cut now leaves on disk by path, folders before what they contain. */
   survivors(policy: CutPolicy, random: () => number): Map<string, Buffer | "folder"> {
     const names = new Map(this.#durableNames);
-    const count =
-      policy === "dropped" ? 0 : Math.floor(random() * (this.#pendingNames.length + 1));
+    const count = policy === "dropped" ? 0 : Math.floor(random() * (this.#pendingNames.length + 1));
     for (const change of this.#pendingNames.slice(0, count)) change.apply(names); // M3
     const survivors = new Map<string, Buffer | "folder">([[this.#root, "folder"]]);
     for (const [path, file] of [...names].sort(([a], [b]) => a.length - b.length)) {
@@ -228,8 +227,8 @@ function withPages(file: ModelFile, pages: Iterable<number>, size: number): Buff
   return result;
 }
 
-/** Puts back what a page had before, from `from` bytes into the page. */
-function putBack(result: Buffer, page: number, before: Buffer, from = 0): void {
+/** Restores what a page had before, from `from` bytes into the page. */
+function restore(result: Buffer, page: number, before: Buffer, from = 0): void {
   const at = page * PAGE;
   if (at + from >= result.length) return;
   result.fill(0, at + from, Math.min(at + PAGE, result.length));
@@ -247,13 +246,13 @@ function survivor(file: ModelFile, policy: CutPolicy, random: () => number): Buf
     : Math.min(file.cached.length, Math.max(file.durable.length, reach));
   const result = withPages(file, pages, size);
   for (const [page, before] of file.doubtful) {
-    if (isDropped || half()) putBack(result, page, before); // M2
+    if (isDropped || half()) restore(result, page, before); // M2
   }
   if (policy !== "torn") return result;
   for (const page of pages) {
     const before = file.doubtful.get(page) ?? pageOf(file.durable, page);
     const cut = SECTOR * Math.floor(random() * (PAGE / SECTOR));
-    if (half()) putBack(result, page, before, cut); // M1: torn
+    if (half()) restore(result, page, before, cut); // M1: torn
   }
   return result;
 }

@@ -32,7 +32,7 @@ export interface RecordOptions {
   readonly folder: string;
   readonly library: string;
   readonly operations: number;
-  /** "sync:5": the fifth sync fails with EIO. */
+  /** "sync:5": the fifth sync fails with EIO. More in R3 of record-disk.c. */
   readonly fail?: string;
   /** The end of paths whose syncs do nothing: code with a sync removed (R4 of record-disk.c). */
   readonly lie?: string;
@@ -98,37 +98,48 @@ export interface CutOptions {
 
 /** Cuts the power `cuts` times, at points and with survivors drawn from `seed`. */
 export async function cutPower(recording: Recording, options: CutOptions): Promise<Cut[]> {
+  const { kind, root, events } = recording;
   const random = createSeededRandom(options.seed);
   const fraction = () => random.fraction();
+  const disk = new DiskModel(root);
   const results: Cut[] = [];
-  for (let index = 0; index < options.cuts; index += 1) {
-    const at = Math.ceil(((index + fraction()) / options.cuts) * recording.events.length);
+  let applied = 0;
+  for (const [index, at] of cutPoints(events, options.cuts, fraction).entries()) {
+    for (const event of events.slice(applied, at)) disk.apply(event);
+    applied = at;
     const policy = POLICIES[index % POLICIES.length] ?? "dropped";
-    const cut = await cutOnce(recording, join(options.folder, "image"), { at, policy, fraction });
-    results.push(cut);
-    if (options.untilBroken && cut.broken.length > 0) break;
+    const lines = disk.visible(join(root, "promises")).toString().split("\n").slice(0, -1);
+    const image = join(options.folder, "image");
+    rmSync(image, { recursive: true, force: true });
+    mkdirSync(image, { recursive: true });
+    disk.cut(image, policy, fraction);
+    const broken = await brokenPromises(kind, join(image, "data"), lines);
+    results.push({ at, policy, promised: lines.length, broken });
+    if (options.untilBroken && broken.length > 0) break;
   }
   return results;
+}
+
+/** Calls after which a power cut is most likely to find something missing. */
+const TURNING_KINDS = new Set<DiskEvent["kind"]>(["S", "F", "R", "U", "T"]);
+
+/** Spread over the run; every second one is right after a call that changes what is durable. */
+function cutPoints(
+  events: readonly DiskEvent[],
+  cuts: number,
+  fraction: () => number,
+): readonly number[] {
+  const points = Array.from({ length: cuts }, (_, index) => {
+    const at = Math.ceil(((index + fraction()) / cuts) * events.length);
+    if (index % 2 === 0) return at;
+    const turn = events.findIndex(({ kind }, event) => event >= at && TURNING_KINDS.has(kind));
+    return turn < 0 ? events.length : turn + 1;
+  });
+  return points.sort((a, b) => a - b);
 }
 
 /** The broken promises of the files as the process left them, without a power cut. */
 export async function brokenAfterRun({ kind, root }: Recording): Promise<readonly string[]> {
   const lines = readFileSync(join(root, "promises"), "utf8").split("\n").slice(0, -1);
   return brokenPromises(kind, join(root, "data"), lines);
-}
-
-async function cutOnce(
-  { kind, root, events }: Recording,
-  image: string,
-  cut: { readonly at: number; readonly policy: CutPolicy; readonly fraction: () => number },
-): Promise<Cut> {
-  const { at, policy, fraction } = cut;
-  const disk = new DiskModel(root);
-  for (const event of events.slice(0, at)) disk.apply(event);
-  const lines = disk.visible(join(root, "promises")).toString().split("\n").slice(0, -1);
-  rmSync(image, { recursive: true, force: true });
-  mkdirSync(image, { recursive: true });
-  disk.cut(image, policy, fraction);
-  const broken = await brokenPromises(kind, join(image, "data"), lines);
-  return { at, policy, promised: lines.length, broken };
 }

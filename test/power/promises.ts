@@ -1,17 +1,29 @@
 // Promises: what the process under a power cut has acknowledged, and whether a folder keeps it.
+//   P1. The store starts on every folder that a power cut leaves, whatever was promised, and
+//       accepts a write.
 
 import { join } from "node:path";
+import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { systemPorts } from "../../src/platform/index.ts";
+import type { OutboxEntry } from "../../src/ports/outbox.ts";
 import { createFileBlobStore } from "../../src/stores/files/blob-store.ts";
 import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker/broker-store.ts";
+import { makeFolder } from "../../src/stores/sqlite/broker/make-folder.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
+import { message } from "../contracts/broker-store.ts";
+import { ANY_INPUT } from "../support/stores/any-input.ts";
 
-export type StoreKind = "broker" | "compact" | "blobs" | "ledger";
+export type StoreKind = "broker" | "compact" | "blobs" | "ledger" | "outbox";
 
 /** Few enough that a short run has several checkpoints. */
 export const CHECKPOINT_PAGES = 40;
 export const SCOPE = { pipeline: "power", generation: 0 };
+export const TARGET = "power.fifo";
+export const LEASE = { owner: "w", leaseMs: seconds(30) };
+/** What a judge writes, beyond what any run writes (P1). */
+const NEXT_SEQ = 1_000_000;
 
 /** Some hundred bytes to some pages, different for each number. */
 export function bodyOf(seq: number): string {
@@ -25,9 +37,10 @@ export async function brokenPromises(
   lines: readonly string[],
 ): Promise<string[]> {
   try {
+    makeFolder(folder);
     return await JUDGES[kind](folder, lines);
   } catch (error) {
-    return lines.length === 0 ? [] : [`the folder cannot be opened: ${(error as Error).message}`];
+    return [`the store does not work: ${(error as Error).message}`]; // P1
   }
 }
 
@@ -36,6 +49,7 @@ const JUDGES = {
   compact: judgeBroker,
   blobs: judgeBlobs,
   ledger: judgeLedger,
+  outbox: judgeOutbox,
 };
 
 function numbers(lines: readonly string[], word: string): Set<number> {
@@ -57,6 +71,7 @@ async function judgeBroker(folder: string, lines: readonly string[]): Promise<st
     for (const seq of numbers(lines, "deleted")) {
       if (present.has(seq)) broken.push(`message ${seq} is back`);
     }
+    await store.commit([message(NEXT_SEQ, { body: bodyOf(NEXT_SEQ) })]); // P1
     return broken;
   } finally {
     await store.close();
@@ -66,7 +81,7 @@ async function judgeBroker(folder: string, lines: readonly string[]): Promise<st
 async function judgeBlobs(folder: string, lines: readonly string[]): Promise<string[]> {
   const blobs = await createFileBlobStore({ folder, onError: () => undefined });
   const broken: string[] = [];
-  for (const line of lines) {
+  for (const line of lines.filter((each) => each.startsWith("blob "))) {
     const [, blob = "", seq] = line.split(" ");
     const body = bodyOf(Number(seq));
     const pieces = [{ blob, sizeBytes: body.length }];
@@ -80,19 +95,61 @@ async function judgeBlobs(folder: string, lines: readonly string[]): Promise<str
     }
     if (Buffer.concat(chunks).toString() !== body) broken.push(`blob ${seq} is lost`);
   }
+  const next = await blobs.stage(bodyChunks(bodyOf(NEXT_SEQ)));
+  await next.publish(); // P1
   await blobs.close();
   return broken;
 }
 
+export async function* bodyChunks(body: string): AsyncGenerator<Uint8Array> {
+  yield Uint8Array.from(Buffer.from(body));
+}
+
+/** The record of a run with this number. */
+export function recordOf(seq: number) {
+  const at = epochMs(systemPorts.clock.now());
+  const key = asRecordKey(`k${seq}`);
+  const effects = bodyOf(seq);
+  return { key, owner: "w", input: ANY_INPUT, receivedAt: at, startedAt: at, digest: "d", effects };
+}
+
 async function judgeLedger(folder: string, lines: readonly string[]): Promise<string[]> {
   const path = join(folder, "ledger.db");
-  const ledger = createSqliteLedger(systemPorts, { path, mustExist: lines.length > 0 });
-  const broken: string[] = [];
-  for (const seq of numbers(lines, "record")) {
-    const view = await ledger.show(SCOPE, asRecordKey(`k${seq}`));
-    const effects = view?.record.kind === "committed" ? view.record.effects : null;
-    if (effects !== bodyOf(seq)) broken.push(`record ${seq} is lost`);
+  const ledger = createSqliteLedger(systemPorts, { path });
+  try {
+    const broken: string[] = [];
+    for (const seq of numbers(lines, "record")) {
+      const view = await ledger.show(SCOPE, asRecordKey(`k${seq}`));
+      const effects = view?.record.kind === "committed" ? view.record.effects : null;
+      if (effects !== bodyOf(seq)) broken.push(`record ${seq} is lost`);
+    }
+    await ledger.commitDirect(SCOPE, [recordOf(NEXT_SEQ)]); // P1
+    return broken;
+  } finally {
+    await ledger.close();
   }
-  await ledger.close();
-  return broken;
+}
+
+/** The entry of a run with this number. */
+export function entryOf(seq: number): OutboxEntry {
+  const key = `k${seq}`;
+  const rest = { dedupId: key, payloadDigest: "d", attributes: {} };
+  return { key, groupId: `group ${seq}`, body: bodyOf(seq), ...rest };
+}
+
+async function judgeOutbox(folder: string, lines: readonly string[]): Promise<string[]> {
+  const outbox = createSqliteOutbox(systemPorts, { path: join(folder, "outbox.db") });
+  try {
+    const broken: string[] = [];
+    const sent = numbers(lines, "sent");
+    for (const seq of numbers(lines, "registered")) {
+      const row = await outbox.find(TARGET, `k${seq}`);
+      if (row?.body !== bodyOf(seq)) broken.push(`entry ${seq} is lost`);
+      else if (sent.has(seq) && row.state !== "sent") broken.push(`entry ${seq} is not sent`);
+    }
+    await outbox.register(TARGET, [entryOf(NEXT_SEQ)], LEASE); // P1
+    return broken;
+  } finally {
+    await outbox.close();
+  }
 }

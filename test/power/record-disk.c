@@ -2,10 +2,11 @@
 // TIDEGATE_DISK_TRACE, and fails chosen calls. Preloaded into the process under test.
 //   R1. One lock covers a call and its record, so that the trace has the order of the disk.
 //   R2. A record is one line, then the bytes that were written, if any: "kind inode a b path\n".
-//   R3. TIDEGATE_DISK_FAIL is a list of "kind:n:count:errno", divided by commas: from the n-th call
-//       of that kind on, `count` calls (1) fail with EIO (or ENOSPC) and do not run. A failed write
-//       leaves its first half behind. The kind "room" counts all calls that need space: those that
-//       create, and writes beyond the end of a file.
+//   R3. TIDEGATE_DISK_FAIL is a list of "kind@end:n:count:errno", divided by commas: from the n-th
+//       call of that kind on, `count` calls (1) fail with EIO (or ENOSPC) and do not run. With
+//       "@end", only calls on paths with that end count. A failed write leaves its first half
+//       behind. The kind "room" stands for all calls that need space: those that create, and
+//       writes beyond the end of a file.
 //   R4. TIDEGATE_DISK_LIE is the end of paths whose syncs succeed and are not recorded, as if the
 //       code had none. "*" stands for files with a name of 32 characters: blobs.
 //   R5. TIDEGATE_DISK_EVICT=n evicts, n syncs after a failed one, the pages that it did not write
@@ -13,6 +14,7 @@
 //       sync, or zeros, also if it has written and synced the page again (M2 of disk-model.ts).
 //       Pages that wait for a sync stay.
 //   R6. The file "promises" never fails: it is the test's, not the store's.
+//   R7. No sync reaches the real disk, which would only cost time: the disk model is the disk.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -45,33 +47,47 @@ static ssize_t (*real_write)(int, const void *, size_t);
 #define REAL(name) ((typeof(&name))dlsym(RTLD_NEXT, #name))
 
 #define FAILURES_MAX 256
-#define KINDS_MAX 16
 
 /** The calls that fail (R3). */
 static struct {
-  char kind[16];
+  char kind[64];
+  const char *end;
   long from;
   long count;
   int error;
+  long calls;
 } failures[FAILURES_MAX];
 static int failure_count;
-static struct {
-  const char *kind;
-  long calls;
-} counters[KINDS_MAX];
 
 static void read_failures(const char *list) {
-  while (list != NULL && *list != 0 && failure_count < FAILURES_MAX) {
+  while (list != NULL && *list != 0) {
+    if (failure_count == FAILURES_MAX) abort();
     char name[16] = "EIO";
     typeof(&failures[0]) next = &failures[failure_count];
     next->count = 1;
-    if (sscanf(list, "%15[^:]:%ld:%ld:%15[A-Z]", next->kind, &next->from, &next->count, name) < 2)
+    if (sscanf(list, "%63[^:]:%ld:%ld:%15[A-Z]", next->kind, &next->from, &next->count, name) < 2)
       abort();
+    char *end = strchr(next->kind, '@');
+    if (end != NULL) *end = 0;
+    next->end = end == NULL ? "" : end + 1;
     next->error = strcmp(name, "ENOSPC") == 0 ? ENOSPC : EIO;
     failure_count += 1;
     list = strchr(list, ',');
     if (list != NULL) list += 1;
   }
+}
+
+static int has_end(const char *path, const char *end) {
+  size_t length = strlen(path);
+  size_t wanted = strlen(end);
+  return length >= wanted && strcmp(path + length - wanted, end) == 0;
+}
+
+static void path_of(int fd, char *path) {
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t length = readlink(link, path, PATH_MAX - 1);
+  path[length < 0 ? 0 : length] = 0;
 }
 
 __attribute__((constructor)) static void begin(void) {
@@ -113,26 +129,20 @@ static void record(char kind, unsigned long inode, long a, long b, const char *p
 }
 
 /** Counts a call; whether it fails, with errno set (R3). */
-static int fails(const char *kind) {
-  int at = 0;
-  while (counters[at].kind != NULL && strcmp(counters[at].kind, kind) != 0) at += 1;
-  if (at + 1 == KINDS_MAX) abort();
-  counters[at].kind = kind;
-  long call = ++counters[at].calls;
-  for (int index = 0; index < failure_count; index += 1) {
-    if (strcmp(failures[index].kind, kind) != 0) continue;
-    long after = call - failures[index].from;
-    if (after < 0 || after >= failures[index].count) continue;
-    errno = failures[index].error;
-    return 1;
+static int fails(const char *kind, const char *path) {
+  int error = 0;
+  for (int at = 0; at < failure_count; at += 1) {
+    if (strcmp(failures[at].kind, kind) != 0 || !has_end(path, failures[at].end)) continue;
+    long after = ++failures[at].calls - failures[at].from;
+    if (after >= 0 && after < failures[at].count) error = failures[at].error;
   }
-  return 0;
+  if (error != 0) errno = error;
+  return error != 0;
 }
 
 /** As `fails`, for a call that needs space if `needs_room`. */
-static int fails_or_full(const char *kind, int needs_room) {
-  int failed = fails(kind);
-  return failed ? failed : needs_room && fails("room");
+static int fails_or_full(const char *kind, const char *path, int needs_room) {
+  return fails(kind, path) || (needs_room && fails("room", path));
 }
 
 static int is_own(const char *path) {
@@ -150,7 +160,7 @@ static int open_recorded(int directory, const char *path, int flags, mode_t mode
   int existed = stat(path, &before) == 0;
   int fd = -1;
   int creates = (flags & O_CREAT) && !existed && !is_own(path);
-  if (!(creates && fails_or_full("create", 1)))
+  if (!(creates && fails_or_full("create", path, 1)))
     fd = REAL(openat)(directory, path, flags, mode);
   if (fd >= DESCRIPTORS_MAX) abort();
   if (fd >= 0) {
@@ -205,7 +215,9 @@ static int write_fails(int fd, off_t at, const struct iovec *parts, int count) {
   for (int part = 0; part < count; part += 1) length += parts[part].iov_len;
   struct stat info;
   int grows = fstat(fd, &info) == 0 && at + (off_t)length > info.st_size;
-  if (!fails_or_full("write", grows)) return 0;
+  char path[PATH_MAX];
+  path_of(fd, path);
+  if (!fails_or_full("write", path, grows)) return 0;
   int error = errno;
   struct iovec half = {parts[0].iov_base, parts[0].iov_len / 2};
   ssize_t done = half.iov_len == 0 ? 0 : REAL(pwrite)(fd, half.iov_base, half.iov_len, at);
@@ -280,7 +292,9 @@ long syscall(long number, ...) {
 static int truncated(int fd, off_t length, int (*run)(int, off_t)) {
   if (!is_tracked(fd)) return run(fd, length);
   pthread_mutex_lock(&lock);
-  int result = tracked[fd] != 2 && fails("truncate") ? -1 : run(fd, length);
+  char path[PATH_MAX];
+  path_of(fd, path);
+  int result = tracked[fd] != 2 && fails("truncate", path) ? -1 : run(fd, length);
   int error = errno;
   if (result == 0) record('T', inode_of(fd), length, 0, "-", NULL, 0);
   pthread_mutex_unlock(&lock);
@@ -294,9 +308,7 @@ static int is_lie(const char *path) {
   if (lie == NULL) return 0;
   const char *name = strrchr(path, '/');
   if (strcmp(lie, "*") == 0) return name != NULL && strlen(name + 1) == 32;
-  size_t length = strlen(path);
-  size_t end = strlen(lie);
-  return length >= end && strcmp(path + length - end, lie) == 0;
+  return has_end(path, lie);
 }
 
 #define PAGE_BYTES 4096
@@ -370,9 +382,11 @@ static void mark_doubtful(synced_file *file, const char *now, size_t size) {
 }
 
 /** Remembers the bytes of a file at its sync, and what a failed sync did not write (R5). */
-static void note_sync(int fd, const char *link, int failed) {
+static void note_sync(int fd, int failed) {
   struct stat info;
   if (evict_after < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) return;
+  char link[64];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   int again = REAL(openat)(AT_FDCWD, link, O_RDWR | O_CLOEXEC);
   if (again < 0) abort();
   size_t size = info.st_size;
@@ -419,17 +433,14 @@ static void evict_in_time(void) {
 static int synced(int fd, int (*run)(int)) {
   if (!is_tracked(fd)) return run(fd);
   pthread_mutex_lock(&lock);
-  int failed = fails("sync");
-  int result = failed ? -1 : run(fd);
-  int error = errno;
-  char link[64];
   char path[PATH_MAX];
-  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  ssize_t length = readlink(link, path, sizeof path - 1);
-  path[length < 0 ? 0 : length] = 0;
+  path_of(fd, path);
+  int failed = tracked[fd] != 2 && fails("sync", path);
+  int result = failed ? -1 : 0; // R7
+  int error = errno;
   if (!is_lie(path)) {
     record(result == 0 ? 'S' : 'F', inode_of(fd), 0, 0, path, NULL, 0);
-    note_sync(fd, link, result != 0);
+    note_sync(fd, result != 0);
     evict_in_time();
   }
   pthread_mutex_unlock(&lock);
@@ -442,7 +453,7 @@ int fdatasync(int fd) { return synced(fd, REAL(fdatasync)); }
 int rename(const char *from, const char *to) {
   if (!is_inside(from) && !is_inside(to)) return REAL(rename)(from, to);
   pthread_mutex_lock(&lock);
-  int result = fails("rename") ? -1 : REAL(rename)(from, to);
+  int result = fails("rename", to) ? -1 : REAL(rename)(from, to);
   int error = errno;
   char both[PATH_MAX * 2];
   snprintf(both, sizeof both, "%s\t%s", from, to);
@@ -454,7 +465,7 @@ int rename(const char *from, const char *to) {
 int unlink(const char *path) {
   if (!is_inside(path)) return REAL(unlink)(path);
   pthread_mutex_lock(&lock);
-  int result = fails("unlink") ? -1 : REAL(unlink)(path);
+  int result = fails("unlink", path) ? -1 : REAL(unlink)(path);
   int error = errno;
   if (result == 0) record('U', 0, 0, 0, path, NULL, 0);
   pthread_mutex_unlock(&lock);
@@ -489,7 +500,7 @@ int remove(const char *path) {
 int mkdir(const char *path, mode_t mode) {
   if (!is_inside(path)) return REAL(mkdir)(path, mode);
   pthread_mutex_lock(&lock);
-  int result = fails_or_full("mkdir", 1) ? -1 : REAL(mkdir)(path, mode);
+  int result = fails_or_full("mkdir", path, 1) ? -1 : REAL(mkdir)(path, mode);
   int error = errno;
   if (result == 0) {
     struct stat info;

@@ -1,21 +1,33 @@
 // The process under a power cut: works on one kind of store and writes down, in a file that the
 // trace records as well, each promise it made. Usage: worker.ts KIND ROOT FIRST LAST [stop], where
 // "stop" ends the process at the first failure, without closing anything, as a supervisor would.
+//   W1. A store that refuses is asked again, and is opened again if it continues to refuse, as a
+//       service does. The worker ends only after an acknowledged operation, so it shows that the
+//       store works again.
+//   W2. What a store shows after a failure is as good as acknowledged: others have seen it.
 
 import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Change } from "../../src/core/broker-change.ts";
-import { epochMs } from "../../src/core/units.ts";
-import { asRecordKey } from "../../src/ledger/record-state.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import { createFileBlobStore } from "../../src/stores/files/blob-store.ts";
 import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker/broker-store.ts";
 import { compactBrokerFolder } from "../../src/stores/sqlite/broker/compact-folder.ts";
 import { makeFolder } from "../../src/stores/sqlite/broker/make-folder.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
+import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
 import { message } from "../contracts/broker-store.ts";
-import { ANY_INPUT } from "../support/stores/any-input.ts";
-import { bodyOf, CHECKPOINT_PAGES, SCOPE } from "./promises.ts";
+import {
+  bodyChunks,
+  bodyOf,
+  CHECKPOINT_PAGES,
+  entryOf,
+  LEASE,
+  recordOf,
+  SCOPE,
+  TARGET,
+} from "./promises.ts";
 
 const [kind = "", root = "", from = "1", to = "0", onFailure = ""] = process.argv.slice(2);
 const [first, last] = [Number(from), Number(to)];
@@ -23,6 +35,12 @@ const data = join(root, "data");
 const promises = openSync(join(root, "promises"), "a");
 
 const MESSAGES_PER_COMPACTION = 15;
+/** The outbox folds its log when it is closed. */
+const ENTRIES_PER_OPEN = 12;
+/** More than any list of failures makes fail. */
+const ATTEMPTS_MAX = 20_000;
+/** Failures in a row after which a service restarts (W1). */
+const FAILURES_MAX = 3;
 
 /** Synchronous, so that its place in the trace is after everything it rests on. */
 function promise(line: string): void {
@@ -31,112 +49,163 @@ function promise(line: string): void {
 
 /** The last line says where the next process continues. */
 function failed(seq: number): void {
+  promise(`failed ${seq}`);
   if (onFailure === "stop") {
     promise(`stopped ${seq}`);
     process.kill(process.pid, "SIGKILL");
   }
 }
 
-async function workOnBroker(from = first, through = last): Promise<void> {
-  const store = createSqliteBrokerStore({ folder: data, checkpointPages: CHECKPOINT_PAGES });
-  const load = () => {
-    for (;;) {
-      try {
-        for (const _head of store.load().messages);
-        return;
-      } catch {
-        // The disk fails once; the next look succeeds.
-      }
+async function persist<T>(work: () => T | Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === ATTEMPTS_MAX) throw error;
+      await setImmediate();
     }
-  };
-  load();
-  for (let seq = from; seq <= through; seq += 1) {
+  }
+}
+
+/** Closing folds the log; the disk may fail meanwhile. */
+async function close(store: { close(): Promise<void> }): Promise<void> {
+  await store.close().catch(() => undefined);
+}
+
+interface Reopened {
+  /** One operation: promises what the store acknowledged, or throws. */
+  step(seq: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Steps through the numbers on a store that can be opened again (W1). */
+async function workOn(open: () => Promise<Reopened>, through = last): Promise<void> {
+  let store = await persist(open);
+  let failures = 0;
+  for (let seq = first; seq <= through || failures > 0; seq += 1) {
+    if (seq > through + ATTEMPTS_MAX) throw new Error("the store does not recover");
+    try {
+      await store.step(seq);
+      failures = 0;
+    } catch {
+      failed(seq);
+      failures += 1;
+    }
+    if (failures < FAILURES_MAX) continue;
+    await close(store);
+    store = await persist(open);
+    failures = 1;
+  }
+  await close(store);
+}
+
+async function workOnBroker(begin = first, through = last): Promise<number> {
+  const store = await persist(() =>
+    createSqliteBrokerStore({ folder: data, checkpointPages: CHECKPOINT_PAGES }),
+  );
+  const maybeDeleted = new Set<number>();
+  const load = () =>
+    persist(() => {
+      const present = new Set([...store.load().messages].map(({ seq }) => seq));
+      for (const seq of present) promise(`put ${seq}`); // W2
+      for (const seq of maybeDeleted) if (!present.has(seq)) promise(`deleted ${seq}`);
+    });
+  await load();
+  let failures = 0;
+  let seq = begin;
+  for (; seq <= through || failures > 0; seq += 1) {
+    if (seq > through + ATTEMPTS_MAX) throw new Error("the store does not recover");
     const changes: Change[] = [message(seq, { body: bodyOf(seq) })];
-    if (seq % 3 === 0) changes.push({ kind: "delete-message", seq: seq - 2 });
-    if (seq % 3 === 0) promise(`may-delete ${seq - 2}`);
+    if (seq % 3 === 0) {
+      changes.push({ kind: "delete-message", seq: seq - 2 });
+      maybeDeleted.add(seq - 2);
+      promise(`may-delete ${seq - 2}`);
+    }
     try {
       await store.commit(changes);
+      failures = 0;
       promise(`put ${seq}`);
       if (seq % 3 === 0) promise(`deleted ${seq - 2}`);
     } catch {
+      failures += 1;
       failed(seq);
-      load();
+      await load();
     }
   }
-  await store.close();
+  await close(store);
+  return seq;
 }
 
 /** Compacts the folder every few messages, also after a compaction that failed. */
 async function workAndCompact(): Promise<void> {
-  for (let from = first; from <= last; from += MESSAGES_PER_COMPACTION) {
-    await workOnBroker(from, Math.min(last, from + MESSAGES_PER_COMPACTION - 1));
+  for (let begin = first; begin <= last; ) {
+    begin = await workOnBroker(begin, Math.min(last, begin + MESSAGES_PER_COMPACTION - 1));
     try {
       compactBrokerFolder(data, () => undefined);
     } catch {
-      // The disk fails once; the folder must be as before.
+      // The folder must be as before.
     }
   }
 }
 
-async function workOnBlobs(): Promise<void> {
+async function openBlobs(): Promise<Reopened> {
   makeFolder(data);
   const blobs = await createFileBlobStore({ folder: data, onError: () => undefined });
-  for (let seq = first; seq <= last; seq += 1) {
-    try {
-      const staged = await blobs.stage(chunksOf(Buffer.from(bodyOf(seq))));
-      await staged.publish();
+  return {
+    async step(seq) {
+      const staged = await blobs.stage(bodyChunks(bodyOf(seq)));
+      try {
+        await staged.publish();
+      } catch (error) {
+        await staged.discard();
+        throw error;
+      }
       staged.keep();
       promise(`blob ${staged.id} ${seq}`);
-    } catch {
-      failed(seq);
-    }
-  }
-  await blobs.close();
+    },
+    close: () => blobs.close(),
+  };
 }
 
-async function* chunksOf(bytes: Buffer): AsyncGenerator<Uint8Array> {
-  yield Uint8Array.from(bytes);
-}
-
-async function workOnLedger(): Promise<void> {
+async function openLedger(): Promise<Reopened> {
   makeFolder(data);
   const path = join(data, "ledger.db");
-  const open = () => {
-    for (;;) {
-      try {
-        return createSqliteLedger(systemPorts, { path, checkpointPages: CHECKPOINT_PAGES });
-      } catch {
-        // The disk fails once; the next attempt succeeds.
-      }
-    }
-  };
-  const ledger = open();
-  for (let seq = first; seq <= last; seq += 1) {
-    const at = epochMs(systemPorts.clock.now());
-    const key = asRecordKey(`k${seq}`);
-    const commit = {
-      key,
-      owner: "w",
-      input: ANY_INPUT,
-      receivedAt: at,
-      startedAt: at,
-      digest: "d",
-      effects: bodyOf(seq),
-    };
-    try {
-      const [result] = await ledger.commitDirect(SCOPE, [commit]);
+  const ledger = createSqliteLedger(systemPorts, { path, checkpointPages: CHECKPOINT_PAGES });
+  return {
+    async step(seq) {
+      const [result] = await ledger.commitDirect(SCOPE, [recordOf(seq)]);
       if (result?.kind === "committed") promise(`record ${seq}`);
-    } catch {
-      failed(seq);
-    }
-  }
-  await ledger.close();
+    },
+    close: () => ledger.close(),
+  };
 }
 
-const WORK: Readonly<Record<string, () => Promise<void>>> = {
+async function openOutbox(): Promise<Reopened> {
+  makeFolder(data);
+  const path = join(data, "outbox.db");
+  let outbox = createSqliteOutbox(systemPorts, { path });
+  return {
+    async step(seq) {
+      if (seq % ENTRIES_PER_OPEN === 0) {
+        await outbox.close();
+        outbox = createSqliteOutbox(systemPorts, { path });
+      }
+      const [result] = await outbox.register(TARGET, [entryOf(seq)], LEASE);
+      if (result?.kind !== "taken") throw new Error(`entry ${seq} is ${result?.kind}`);
+      promise(`registered ${seq}`);
+      const messageId = `m${seq}`;
+      await outbox.markSent(TARGET, [{ key: `k${seq}`, epoch: result.row.epoch, messageId }]);
+      promise(`sent ${seq}`);
+    },
+    close: () => outbox.close(),
+  };
+}
+
+const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
   broker: () => workOnBroker(),
   compact: workAndCompact,
-  blobs: workOnBlobs,
-  ledger: workOnLedger,
+  blobs: () => workOn(openBlobs),
+  ledger: () => workOn(openLedger),
+  outbox: () => workOn(openOutbox),
 };
 await WORK[kind]?.();
