@@ -15,6 +15,8 @@ export const HEAVY: readonly string[] = [
   "test/crash/put-with-event.test.ts",
   "test/crash/fan-out.test.ts",
   "test/planted/planted-bugs.test.ts",
+  "test/power/power.test.ts",
+  "test/power/ext4.test.ts",
   "test/contracts/ledger-race.test.ts",
   "test/contracts/interleavings.dynamodb.test.ts",
   "test/browser/console.test.ts",

@@ -55,6 +55,11 @@ describe("whether tests run", () => {
     expect(verdict).toEqual({ kind: "skip", note: expect.stringMatching(advice) });
   });
 
+  test("a part that nothing can install skips them even if all parts are required", () => {
+    const note = expect.stringMatching(/^ext4 is missing: .*root/);
+    expect(judge("ext4", undefined, true)).toEqual({ kind: "skip", note });
+  });
+
   test("a missing part fails them if all parts are required", () => {
     const verdict = judge("boto3", undefined, true);
     expect(verdict).toEqual({ kind: "fail", note: expect.stringMatching(advice) });
