@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { DiskEvent } from "../power/disk-model.ts";
-import { brokenAfterRun, buildRecorder, recordRun } from "../power/power-run.ts";
-import { sampleOf } from "../support/full-size.ts";
-import { requirePart } from "../support/requires.ts";
+import type { DiskEvent } from "../../power/disk-model.ts";
+import { brokenAfterRun, buildRecorder, recordRun } from "../../power/power-run.ts";
+import { sampleOf } from "../../support/full-size.ts";
+import { requirePart } from "../../support/requires.ts";
 
 const OPERATIONS = 60;
 const SYNCS = 75;
