@@ -239,7 +239,7 @@ describe("on the embedded cloud", () => {
     await ingestThreeOfFour(world);
     const run = (call: AuditCall) => audit(world.lines, world.settings, { ...NOW, ...call });
     const now = Date.now();
-    await expect(run({ from: now - 5, to: now - 10 })).rejects.toThrow("is not before --to");
+    await expect(run({ from: now - 5, to: now - 10 })).rejects.toThrow("is not before the end");
     await expect(run({ from: now + 60_000 })).rejects.toThrow("is in the future; no object");
     await expect(run({ to: now + 60_000 })).rejects.toThrow("an audit judges the past");
     await expect(run({ prefix: "x/", bucket: "other" })).rejects.toThrow("is not the bucket");
