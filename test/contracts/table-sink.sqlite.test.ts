@@ -1,7 +1,9 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { openSqliteDatabase } from "../../src/sinks/table/databases/sqlite-database.ts";
+import { FoldMark } from "../../src/stores/sqlite/fold-mark.ts";
 import { createSqliteLedger } from "../../src/stores/sqlite/ledger/ledger.ts";
 import { turn } from "../support/stores/real-ports.ts";
 import {
@@ -64,4 +66,30 @@ test("a file that is not a database is reported as damaged, and left unchanged",
   writeFileSync(path, "these are not the pages of a database, however long one looks at them");
   const sink = openSink("direct", specOf(OBSERVATIONS), { dialect: "sqlite", path });
   await expect(sink.prepare()).rejects.toMatchObject({ code: "TG_STORE_CORRUPT" });
+});
+
+test("a sink's own file in doubt gets into a new file before it is written again", async () => {
+  const path = join(folder, "doubtful.db");
+  const insert = (id: number) => ({
+    statement: "INSERT INTO numbers VALUES (?)",
+    params: [id],
+    once: true,
+  });
+  const create = { statement: "CREATE TABLE numbers (id INTEGER)", params: [], once: true };
+  const before = openSqliteDatabase(path);
+  await before.transact([create, insert(1)], new AbortController().signal);
+  await before.close();
+  const inode = statSync(path).ino;
+  const mark = new FoldMark(path);
+  mark.begin();
+  mark.fail();
+  const after = openSqliteDatabase(path);
+  await after.transact([insert(2)], new AbortController().signal);
+  expect(await after.read({ statement: "SELECT id FROM numbers", params: [] })).toEqual([
+    { id: 1 },
+    { id: 2 },
+  ]);
+  expect(statSync(path).ino).not.toBe(inode);
+  expect([mark.exists, mark.isFailed]).toEqual([false, false]);
+  await after.close();
 });

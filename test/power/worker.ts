@@ -183,12 +183,12 @@ async function openLedger(): Promise<Reopened> {
 async function openOutbox(): Promise<Reopened> {
   makeFolder(data);
   const path = join(data, "outbox.db");
-  let outbox = createSqliteOutbox(systemPorts, { path });
+  let outbox = createSqliteOutbox(systemPorts, { path, checkpointPages: CHECKPOINT_PAGES });
   return {
     async step(seq) {
       if (seq % ENTRIES_PER_OPEN === 0) {
         await outbox.close();
-        outbox = createSqliteOutbox(systemPorts, { path });
+        outbox = createSqliteOutbox(systemPorts, { path, checkpointPages: CHECKPOINT_PAGES });
       }
       const [result] = await outbox.register(TARGET, [entryOf(seq)], LEASE);
       if (result?.kind !== "taken") throw new Error(`entry ${seq} is ${result?.kind}`);

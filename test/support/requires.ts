@@ -73,6 +73,13 @@ const EXT4: Probe = {
   advice: "be root where loop devices can be mounted (Debian: e2fsprogs mount)",
 };
 
+const JAVA: Probe = {
+  commands: ["java", "/usr/bin/java"],
+  args: ["-version"],
+  answer: /version "/,
+  advice: "install a Java runtime (Debian: default-jre-headless)",
+};
+
 /** How to find each part on this machine; `env` holds the environment variables. */
 export function probes(env: Readonly<Record<string, string | undefined>>): Record<Part, Probe> {
   const chosen = (name: string) => (env[name] === undefined ? [] : [env[name]]);
@@ -96,12 +103,7 @@ export function probes(env: Readonly<Record<string, string | undefined>>): Recor
       advice: "install a C compiler (Debian: gcc libc6-dev), or set TIDEGATE_CC to its path",
     },
     ext4: EXT4,
-    java: {
-      commands: ["java", "/usr/bin/java"],
-      args: ["-version"],
-      answer: /version "/,
-      advice: "install a Java runtime (Debian: default-jre-headless)",
-    },
+    java: JAVA,
     chromium: {
       commands: [...chosen("TIDEGATE_CHROMIUM"), "chromium", "/usr/bin/chromium", "google-chrome"],
       args: ["--version"],

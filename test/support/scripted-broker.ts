@@ -117,6 +117,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
     region: "us-east-1",
     healthy: script.healthy ?? true,
     clockLeap: null,
+    outage: null,
     faults: new FaultPlan(),
     async submit<K extends OperationName>(name: K, input: OperationInput<K>) {
       asked.push({ name, input });

@@ -73,7 +73,12 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "stores/postgres": { imports: RECORDS, packages: ["pg"], machine: true },
   "stores/dynamodb": { imports: RECORDS, packages: ["@aws-sdk/client-dynamodb"], machine: true },
-  "sinks/table": { imports: RECORDS, packages: ["node:sqlite", "pg"], machine: true },
+  // A sink's own SQLite file is renewed after a failure as a ledger's is.
+  "sinks/table": {
+    imports: [...RECORDS, "stores/sqlite"],
+    packages: ["node:sqlite", "pg"],
+    machine: true,
+  },
   "sinks/function": { imports: RECORDS, packages: [] },
   "sinks/objects": { imports: RECORDS, packages: [] },
   // Rules and parsers of the doctor; run/doctor reads files and queues for it.

@@ -3,6 +3,7 @@
 import type { ClockLeap } from "../../core/store-clock.ts";
 import type { FaultPlan } from "../model/fault-plan.ts";
 import type { OperationInput, OperationName, OperationResult } from "../model/operations.ts";
+import type { StoreOutage } from "./store-retry.ts";
 
 export interface Broker {
   /** The account and region in its ARNs. */
@@ -10,6 +11,8 @@ export interface Broker {
   readonly region: string;
   /** False while the store fails; every operation is then rejected. */
   readonly healthy: boolean;
+  /** Why it is not healthy, and since when; null while it is. */
+  readonly outage: StoreOutage | null;
   /** A leap of the system clock by which nothing expires, because it is not confirmed. */
   readonly clockLeap: ClockLeap | null;
   /** The injected faults, in memory only. */

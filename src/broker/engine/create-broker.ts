@@ -68,6 +68,9 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
     get healthy() {
       return engine.healthy;
     },
+    get outage() {
+      return engine.storeRetry.outage;
+    },
     get clockLeap() {
       return engine.clockLeap;
     },

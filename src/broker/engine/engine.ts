@@ -71,7 +71,7 @@ export class Engine {
   readonly #housekeeping: HousekeepingSchedule;
   readonly #inFlight = new InFlightCommits((commit, failure) => this.#complete(commit, failure));
   readonly #admission: Admission;
-  readonly #storeRetry: StoreRetry;
+  readonly storeRetry: StoreRetry;
   readonly #numbers = new SequenceReserve();
   #inbox: PendingOperation[] = [];
   /** Operations with long replies that wait until there is space for them (W11). */
@@ -92,7 +92,7 @@ export class Engine {
     this.#cacheBytesMax = options.cacheBytesMax;
     this.#cache = new ContentCache(options.cacheBytesMax, 1);
     this.#setAside = new SetAside(ports.store);
-    this.#storeRetry = new StoreRetry(ports.clock);
+    this.storeRetry = new StoreRetry(ports.clock, ports.onError);
     this.#time = new BrokerTime(ports.clock, options, ports.onError);
     this.#housekeeping = new HousekeepingSchedule(ports.clock.now());
     this.#admission = new Admission(ports.store.space, {
@@ -121,6 +121,7 @@ export class Engine {
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
     this.#numbers.continueFrom(state.sequence);
     this.#state = state;
+    this.storeRetry.noteRecovery();
     this.#housekeeping.reset(now);
     this.#alarmed = true; // Continues move tasks and garbage collection of an earlier run.
     this.#schedule();
@@ -207,7 +208,7 @@ export class Engine {
 
   #run(): void {
     if (this.#state !== null) this.#runBatch(this.#state);
-    else if (this.#storeRetry.failedRecently()) this.#rejectAll();
+    else if (this.storeRetry.failedRecently()) this.#rejectAll();
     else void this.#recover();
   }
 
@@ -265,7 +266,7 @@ export class Engine {
 
   /** Reloads on the next request, or immediately if a damaged message must be skipped (W9). */
   #continueWithout(damaged: number | null): void {
-    this.#storeRetry.allowNow();
+    this.storeRetry.allowNow();
     if (damaged === null) return;
     this.#setAside.add(damaged);
     this.#alarmed = true;
@@ -275,7 +276,7 @@ export class Engine {
   #rejectAll(): void {
     this.#alarmed = false;
     this.#retryLater(); // Timers may be a little early.
-    const error = new TidegateError("TG_STORE_UNAVAILABLE", "the store failed a moment ago");
+    const error = this.storeRetry.recentError();
     for (const operation of this.#inbox.splice(0)) operation.reject(error);
   }
 
@@ -287,9 +288,8 @@ export class Engine {
     try {
       await this.open();
     } catch (error) {
-      const operations = this.#inbox.splice(0);
       this.#alarmed = false;
-      this.#fail({ state: null, operations, answered: [] }, error);
+      this.#fail({ state: null, operations: this.#inbox.splice(0), answered: [] }, error);
     }
     this.#recovering = false;
     if (this.#mayRun()) this.#run();
@@ -301,7 +301,7 @@ export class Engine {
     if (failure !== null) {
       this.#fail(commit, failure.error);
     } else if (this.#state === commit.state) {
-      this.#storeRetry.noteCommit();
+      this.storeRetry.noteCommit();
       this.#admission.noteCommit(null);
       this.#setAlarm(commit.state, commit.now);
     }
@@ -365,21 +365,21 @@ export class Engine {
       for (const poll of this.#longPolls.takeAll()) rejected.add(poll);
       this.#alarm.clear();
       this.#retryLater();
-      this.#storeRetry.noteFailure();
+      this.storeRetry.noteFailure(error, this.#time.now());
       this.#admission.noteCommit(error);
-      if (this.#admission.hasReserve) this.#storeRetry.allowNow(); // W10
+      if (this.#admission.hasReserve) this.storeRetry.allowNow(); // W10
     }
     const none = rejected.size === 0;
     if (state !== null) this.#inbox.unshift(...this.#admission.takeRepeatable(rejected, error));
     for (const operation of rejected) operation.reject(error);
-    if (none) this.#ports.onError?.(error);
+    if (none) this.storeRetry.report(error);
   }
 
   /** Schedules the next reload (W3). */
   #retryLater(): void {
     if (this.#closed) return;
     const now = this.#time.now();
-    this.#alarm.setFor(addMs(now, this.#storeRetry.pauseMs), now);
+    this.#alarm.setFor(addMs(now, this.storeRetry.pauseMs), now);
   }
 
   #endLongPoll(id: number): void {

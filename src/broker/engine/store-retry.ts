@@ -1,20 +1,50 @@
 // Store retry: when a failed store may be tried again.
 //   T1. However many requests arrive, there is a short pause after a failure. Without requests the
 //       pauses double, because each attempt reads the whole store.
+//   T2. The failures up to a successful load are one outage. Its begin is reported, once.
 
-import { type DurationMs, durationMs } from "../../core/units.ts";
+import { isDiskFull, reasonOf, TidegateError } from "../../core/errors.ts";
+import { type DurationMs, durationMs, type EpochMs } from "../../core/units.ts";
 
 /** The shortest pause. */
 const STORE_RETRY_MS = 250;
 const STORE_RETRY_MS_MAX = 8_000;
 
+/** Why the store serves nothing, and what it waits for. */
+export interface StoreOutage {
+  readonly since: EpochMs;
+  readonly reason: string;
+  /** Disk space, if the lack of it is the reason. */
+  readonly neededBytes?: number;
+  readonly freeBytes?: number;
+}
+
 export class StoreRetry {
   readonly #monotonic: () => number;
   #failedAt = Number.NEGATIVE_INFINITY;
   #pauseMs = STORE_RETRY_MS;
+  readonly #onError: ((error: unknown) => void) | undefined;
+  #outage: StoreOutage | null = null;
+  #reported: unknown = null;
 
-  constructor(clock: { monotonic(): number }) {
+  constructor(
+    clock: { monotonic(): number },
+    onError: ((error: unknown) => void) | undefined = undefined,
+  ) {
     this.#monotonic = () => clock.monotonic();
+    this.#onError = onError;
+  }
+
+  /** Reports an error that no caller gets, or that begins an outage; each one once. */
+  report(error: unknown): void {
+    if (error !== this.#reported) this.#onError?.(error);
+    this.#reported = error;
+  }
+
+  /** Rejects requests until the next attempt. */
+  recentError(): TidegateError {
+    const reason = this.#outage === null ? "" : `: ${this.#outage.reason}`;
+    return new TidegateError("TG_STORE_UNAVAILABLE", `the store failed a moment ago${reason}`);
   }
 
   /** Until the next attempt. */
@@ -22,9 +52,25 @@ export class StoreRetry {
     return durationMs(this.#pauseMs);
   }
 
-  noteFailure(): void {
+  /** The failures since the last commit, as one outage. */
+  get outage(): StoreOutage | null {
+    return this.#outage;
+  }
+
+  /** A full disk begins no outage, because much of the store works. */
+  noteFailure(error: unknown, now: EpochMs): void {
+    const begins = this.#outage === null && !isDiskFull(error);
+    if (begins || this.#outage !== null) {
+      this.#outage = { since: this.#outage?.since ?? now, ...causeOf(error) };
+    }
     this.#failedAt = this.#monotonic();
     this.#pauseMs = Math.min(this.#pauseMs * 2, STORE_RETRY_MS_MAX); // T1
+    if (begins) this.report(error);
+  }
+
+  /** The store was read and accepts commits. */
+  noteRecovery(): void {
+    this.#outage = null;
   }
 
   noteCommit(): void {
@@ -39,4 +85,11 @@ export class StoreRetry {
   failedRecently(): boolean {
     return this.#monotonic() - this.#failedAt < STORE_RETRY_MS;
   }
+}
+
+function causeOf(error: unknown): Omit<StoreOutage, "since"> {
+  const { neededBytes, freeBytes } = ((error as Error | null)?.cause ?? {}) as Partial<StoreOutage>;
+  const needs =
+    neededBytes === undefined || freeBytes === undefined ? {} : { neededBytes, freeBytes };
+  return { reason: reasonOf(error), ...needs };
 }

@@ -2,8 +2,9 @@
 // renamed.
 //   F1. An id is 32 hex digits that this file draws. Its first two name the folder, which changes
 //       only every so many blobs, so that blobs published together share one sync of their folder.
-//   F2. publish renames the file, then syncs it and its folder. Only then may anything refer to the
-//       blob; a file that a crash leaves under its name before that is garbage.
+//   F2. publish syncs the file, renames it, and syncs its folder. Only then may anything refer to
+//       the blob. A file whose sync failed never gets the name and is deleted: a second sync of it
+//       could succeed without writing anything.
 //   F3. Files in `new` at the start are leftovers and are deleted.
 //   F4. A sweep never removes a blob that this process created and has not kept yet.
 //   F5. Memory is freed explicitly and not left to the garbage collector, which lets tens of
@@ -107,11 +108,10 @@ class FileBlobStore implements BlobStore {
       id,
       sizeBytes,
       publish: async () => {
+        await file.sync().catch(rethrow); // F2
         await rename(draft, this.#pathOf(id)).catch(rethrow);
         published = true;
-        // Both at once: nothing refers to the blob until both are done, so their order does not
-        // matter (F2).
-        await Promise.all([file.sync(), this.#syncFolderOf(id)]).catch(rethrow);
+        await this.#syncFolderOf(id).catch(rethrow);
         await file.close();
       },
       discard: async () => {

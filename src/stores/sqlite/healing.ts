@@ -5,8 +5,12 @@
 //       the call fails with the reason, and so do those that follow, until a later one succeeds.
 //   H3. After an attempt that failed, the next one waits for a while: it may have to copy the file.
 //   H4. A store that only reads lets go of the file after each call while a process waits for it.
+//   H5. Without calls, the store looks for a waiting process regularly: an idle one does not keep
+//       others from renewing the file.
 
 const RETRY_MS = 1_000;
+/** Time between two looks without a call (H5). */
+const IDLE_LOOK_MS = 2_000;
 
 export interface OpenedStore<T> {
   readonly store: T;
@@ -64,11 +68,13 @@ class HealingFile<T extends { close(): Promise<void> }> {
   #error: unknown = null;
   #failedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
+  readonly #idleLook: NodeJS.Timeout;
 
   constructor(options: HealingOptions<T>) {
     this.#options = options;
     this.#opened = options.open(true);
     this.latest = this.#opened.store;
+    this.#idleLook = setInterval(this.#release, IDLE_LOOK_MS).unref(); // H5
   }
 
   run(call: (store: T) => unknown): unknown {
@@ -88,6 +94,7 @@ class HealingFile<T extends { close(): Promise<void> }> {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    clearInterval(this.#idleLook);
     await this.#opened?.store.close();
   }
 

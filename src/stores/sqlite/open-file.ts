@@ -4,6 +4,8 @@
 
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { FoldMark, noteFailedWrite } from "./fold-mark.ts";
+import { closeUnfolded } from "./renew-log.ts";
 
 const OPENINGS_MAX = 5;
 
@@ -28,6 +30,37 @@ export function openForWriting(path: string, timeout: number): DatabaseSync {
       throw error;
     }
   });
+}
+
+/** Runs `work` on a new connection; if it fails, closes the connection without folding the log. */
+export function orClosed<T>(database: DatabaseSync, path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    try {
+      closeUnfolded(database, path);
+    } catch {
+      // The connection is closed; report the error that led here.
+    }
+    throw error;
+  }
+}
+
+/**
+ * Runs `work`, which creates tables. Until the file has a write-ahead log, SQLite writes them into
+ * the file itself, so this counts as a fold (F1 of fold-mark.ts).
+ */
+export function creatingTables(database: DatabaseSync, path: string, work: () => void): void {
+  const mode = database.prepare("PRAGMA journal_mode").get()?.journal_mode;
+  const mark = mode === "wal" ? null : new FoldMark(path);
+  const isOwn = mark?.begin() ?? false;
+  try {
+    work();
+  } catch (error) {
+    noteFailedWrite(path, error);
+    throw error;
+  }
+  if (isOwn) mark?.end();
 }
 
 function identityOf(path: string): string | null {

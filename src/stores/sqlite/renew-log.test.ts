@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { FoldMark } from "./fold-mark.ts";
-import { closeUnfolded, hasLog, isInUse, openGuard, renewLog } from "./renew-log.ts";
+import { closeUnfolded, hasLog, isInUse, megabytes, openGuard, renewLog } from "./renew-log.ts";
 
 const folder = useTemporaryFolder("renew-log");
 const ROWS = 100;
@@ -57,10 +57,13 @@ test("a file whose fold is open is replaced by a copy, and reports its progress 
   const before = openGuard(path);
   const inode = inodeOf(path);
   before.close();
-  const progress: number[][] = [];
-  const bytes = statSync(path).size;
-  expect(renewLog(path, (_path, copied, all) => progress.push([copied, all]))).toBe("renewed");
-  expect(progress).toEqual([[bytes, bytes]]);
+  const size = megabytes(statSync(path).size);
+  const lines: string[] = [];
+  expect(renewLog(path, (line) => lines.push(line))).toBe("renewed");
+  expect(lines).toEqual([
+    `a write to ${path} failed or was cut short: copying ${size} into a new file`,
+    `${path} is in a new file now; it is written again`,
+  ]);
   expect(inodeOf(path)).not.toBe(inode);
   expect(hasLog(path)).toBe(false);
   for (const suffix of ["-folding", "-failed", ".new"]) {

@@ -27,8 +27,8 @@ import { behindLinks, copyInPlaceOf } from "./replace-file.ts";
 
 const logOf = (path: string) => `${path}-wal`;
 
-/** Called while a database file is copied, with the bytes copied so far and those to copy. */
-export type RenewProgress = (path: string, copiedBytes: number, bytes: number) => void;
+/** Receives a line when a database file begins to be copied, while it is, and when it is renewed. */
+export type RenewReport = (line: string) => void;
 
 /** How long a guard waits for another process that has the file locked while it starts. */
 const GUARD_BUSY_MS = 5_000;
@@ -49,7 +49,7 @@ function sizeOf(path: string): number {
  */
 export function renewLog(
   named: string,
-  onProgress: RenewProgress = () => undefined,
+  report: RenewReport = () => undefined,
 ): "renewed" | "no-log" | "in-use" {
   const path = behindLinks(named);
   const isMarked = isFoldOpen(path) || isMarkedFailed(path);
@@ -62,7 +62,7 @@ export function renewLog(
     const isInDoubt = isFoldOpen(path);
     requireRoom(path, sizeOf(logOf(path)) + (isInDoubt ? sizeOf(path) : 0));
     if (hasLog(path)) renewLogFile(path); // N2
-    if (isInDoubt) renewFile(path, onProgress); // N5
+    if (isInDoubt) renewFile(path, report); // N5
     clearMarks(path);
     return isInDoubt ? "moved" : "unfolded";
   });
@@ -72,6 +72,7 @@ export function renewLog(
     foldLog(database, path); // N3
     return "folded";
   });
+  if (outcome === "moved") report(`${path} is in a new file now; it is written again`);
   return folded === "in-use" ? "in-use" : "renewed";
 }
 
@@ -83,13 +84,9 @@ export function renewShared(path: string): void {
   throw Object.assign(new Error(message), { code: "ERR_LOG_IN_USE", errcode: IOERR });
 }
 
-/** The default of those who start without a log of their own. */
-export function warnOfRenewal(path: string, copiedBytes: number, bytes: number): void {
-  const percent = bytes === 0 ? 100 : Math.floor((100 * copiedBytes) / bytes);
-  process.emitWarning(
-    `a write to ${path} failed or was cut short: copied ${megabytes(copiedBytes)} of ` +
-      `${megabytes(bytes)} (${percent} %) into a new file`,
-  );
+/** Where the lines go: a store has no log of its own. */
+export function warnOfRenewal(line: string): void {
+  process.emitWarning(line);
 }
 
 /** Whether another connection has the database open. */
@@ -178,15 +175,16 @@ function renewLogFile(path: string): void {
   }
 }
 
-function renewFile(path: string, onProgress: RenewProgress): void {
+function renewFile(path: string, report: RenewReport): void {
   const { source, identity } = sourceOf(path);
   const { size } = fstatSync(source);
+  report(`a write to ${path} failed or was cut short: copying ${megabytes(size)} into a new file`);
   rmSync(`${path}-shm`, { force: true }); // Those who open the new file get an index of their own.
   let reported = 0;
   copyInPlaceOf(path, source, (bytes) => {
-    if (bytes < size && bytes - reported < PROGRESS_BYTES) return;
+    if (bytes - reported < PROGRESS_BYTES) return;
     reported = bytes;
-    onProgress(path, bytes, size);
+    report(`copied ${megabytes(bytes)} of ${megabytes(size)} of ${path}`);
   });
   sources.delete(identity);
   closeSync(source); // No one else has the file open, and its name is gone.
@@ -199,7 +197,7 @@ function requireRoom(path: string, neededBytes: number): void {
   if (freeBytes >= neededBytes) return;
   const message =
     `a write to ${path} failed or was cut short, so it needs ${megabytes(neededBytes)} of disk ` +
-    `space for a new file, and ${megabytes(freeBytes)} are free`;
+    `space for a new file, and ${megabytes(freeBytes)} are free; it continues by itself once they are`;
   throw Object.assign(new Error(message), { code: "ENOSPC", neededBytes, freeBytes });
 }
 

@@ -61,3 +61,29 @@ test.each(sampleOf(10, FAILURES))(
     expect(await brokenAfterRun(recording)).toEqual([]);
   },
 );
+
+/** Blobs that get their name before a sync of their bytes has succeeded. */
+function namedUnsynced(events: readonly DiskEvent[]): string[] {
+  const synced = new Set<string>();
+  const early: string[] = [];
+  for (const { kind, path } of events) {
+    if (kind === "S") synced.add(path);
+    if (kind !== "R" || !path.includes("/blobs/new/")) continue;
+    const [from = ""] = path.split("\t");
+    if (!synced.has(from)) early.push(from);
+  }
+  return early;
+}
+
+const BLOB_SYNCS = Array.from({ length: SYNCS }, (_, at) => at + 1);
+
+test.each(sampleOf(5, BLOB_SYNCS))(
+  "a blob has its name only once its bytes are synced, whatever fails (sync %i)",
+  (at) => {
+    const run = { folder: join(folder, "run"), library, operations: OPERATIONS };
+    const { events } = recordRun({ ...run, kind: "blobs", fail: `sync:${at}` });
+    expect(events.filter(({ kind }) => kind === "R").length).toBeGreaterThan(0);
+    expect(namedUnsynced(events)).toEqual([]);
+    expect(writtenAgain(events)).toEqual([]);
+  },
+);

@@ -59,6 +59,7 @@ class ReferenceBroker implements Broker {
   readonly region = "us-east-1";
   readonly healthy = true;
   readonly clockLeap = null;
+  readonly outage = null;
   readonly faults = new FaultPlan();
   readonly #disk: RefDisk;
   readonly #clock: Clock;

@@ -2,7 +2,10 @@
 //   H1. It does not call the broker, so a probe is cheap and never waits for the disk.
 //   H2. It reports active injected faults, so that they are not mistaken for bugs.
 //   H3. It reports a leap of the clock that is not confirmed, because nothing expires meanwhile.
+//   H4. It reports why the store fails, since when, and the disk space that it waits for.
 
+import { formatInstant } from "../../../core/encoding/rfc3339.ts";
+import type { StoreOutage } from "../../engine/store-retry.ts";
 import { adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
 
@@ -13,7 +16,7 @@ export const health = adminRoute({
 });
 
 function showHealth({ server, options }: AdminCall) {
-  const { healthy, account, region, faults, clockLeap } = server.broker; // H1
+  const { healthy, account, region, faults, clockLeap, outage } = server.broker; // H1
   return adminReply(healthy ? 200 : 503, {
     status: healthy ? "ok" : "failing",
     service: "tidegate",
@@ -21,7 +24,17 @@ function showHealth({ server, options }: AdminCall) {
     account,
     region,
     clock: options.virtualClock === undefined ? "system" : "virtual",
+    ...(outage === null ? {} : { store: storeOf(outage) }), // H4
     ...(clockLeap === null ? {} : { clockLeap }), // H3
     ...(faults.active ? { faults: faults.size } : {}),
   });
+}
+
+function storeOf({ since, reason, neededBytes, freeBytes }: StoreOutage) {
+  return {
+    since: formatInstant(since),
+    reason,
+    works: "health, metrics and faults; all else fails until the store recovers by itself",
+    ...(neededBytes === undefined ? {} : { neededBytes, freeBytes }),
+  };
 }

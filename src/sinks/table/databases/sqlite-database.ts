@@ -2,8 +2,10 @@
 //   D1. Answered writes are durable: write-ahead log, one sync per transaction.
 //   D2. A transaction runs within one turn of the event loop, so two never interleave on the
 //       connection. BEGIN IMMEDIATE keeps other processes out from its first statement.
+//   D3. As in the ledger: the log of an earlier process is renewed first, and so is the file after
+//       a failure, with the next call (healing.ts).
 
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type ErrorCode, reasonOf, TidegateError } from "../../../core/errors.ts";
 import {
   runSinkWrites,
@@ -13,6 +15,10 @@ import {
 } from "../../../core/sink-write.ts";
 import type { TablesSpec } from "../../../core/table-spec.ts";
 import { isBusy, isCorrupt, isUnavailable, sqliteCode } from "../../../ledger/sql/sqlite-code.ts";
+import { Checkpoints } from "../../../stores/sqlite/checkpoints.ts";
+import { createHealing, type OpenedStore } from "../../../stores/sqlite/healing.ts";
+import { creatingTables, openForWriting, orClosed } from "../../../stores/sqlite/open-file.ts";
+import { renewShared } from "../../../stores/sqlite/renew-log.ts";
 import { layoutOf } from "../layout.ts";
 import type { ExistingColumn, Relation } from "../relation.ts";
 import type { TableShape } from "../shape.ts";
@@ -22,8 +28,32 @@ import { SQLITE } from "./dialect.ts";
 /** The wait for another process blocks the event loop, so it must stay well under any lease. */
 const BUSY_MS = 5_000;
 
+/** Pages in the write-ahead log before they are folded into the file. */
+const CHECKPOINT_PAGES = 1_000;
+
 export function openSqliteDatabase(path: string): SinkDatabase {
-  const db = guarded(path, () => openFile(path));
+  return createHealing({
+    open: () => guarded(path, () => openDatabase(path)),
+    faultOf: (error) => sqliteFault(error, path),
+    isReader: false,
+    direct: [],
+    fileless: [],
+  });
+}
+
+function openDatabase(path: string): OpenedStore<SinkDatabase> {
+  renewShared(path); // D3
+  const db = openForWriting(path, BUSY_MS);
+  return orClosed(db, path, () => {
+    creatingTables(db, path, () => {
+      db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // D1
+    });
+    const checkpoints = new Checkpoints(db, { path, pages: CHECKPOINT_PAGES });
+    return { store: databaseIn(db, checkpoints, path), failure: () => checkpoints.failure };
+  });
+}
+
+function databaseIn(db: DatabaseSync, checkpoints: Checkpoints, path: string): SinkDatabase {
   // A sink has a few statements per table, so none is ever evicted.
   const statements = new Map<string, StatementSync>();
   const prepared = (text: string): StatementSync => {
@@ -31,35 +61,26 @@ export function openSqliteDatabase(path: string): SinkDatabase {
     statements.set(text, statement);
     return statement;
   };
+  const write = <T>(work: () => T): T =>
+    guarded(path, () => checkpoints.around(() => inTransaction(db, work)));
   return {
     async prepare(tables) {
-      return guarded(path, () => inTransaction(db, () => makeSqliteTables(db, tables)));
+      return write(() => makeSqliteTables(db, tables));
     },
     async transact(writes: readonly SinkWrite[], signal: AbortSignal, fence = 0) {
       signal.throwIfAborted();
       const run = sqliteRunner((write) =>
         write.once === true ? db.prepare(write.statement) : prepared(write.statement),
       );
-      guarded(path, () => inTransaction(db, () => runSinkWrites(writes, fence, run)));
+      write(() => runSinkWrites(writes, fence, run));
     },
     async read(write) {
       return guarded(path, () => db.prepare(write.statement).all(...sinkParams(write, 0)));
     },
     async close() {
-      if (db.isOpen) db.close();
+      if (db.isOpen) checkpoints.close();
     },
   };
-}
-
-function openFile(path: string): DatabaseSync {
-  const db = new DatabaseSync(path, { timeout: BUSY_MS });
-  try {
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // D1
-    return db;
-  } catch (error) {
-    db.close();
-    throw error;
-  }
 }
 
 /** D2 */
@@ -149,7 +170,7 @@ function guarded<T>(path: string, work: () => T): T {
 /** The TidegateError of a sink for an error of the driver. */
 export function sqliteFault(error: unknown, path: string): unknown {
   if (error instanceof TidegateError) return error;
-  if (sqliteCode(error) === null) return error;
+  if (sqliteCode(error) === null && !isUnavailable(error)) return error;
   const faultWith = (verdict: ErrorCode, what: string) =>
     new TidegateError(verdict, `${what}: ${reasonOf(error)}`, { cause: error });
   if (isBusy(error)) {

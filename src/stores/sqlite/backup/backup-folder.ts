@@ -13,6 +13,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
+import { makeFolder } from "../broker/make-folder.ts";
 import { syncPath } from "../replace-file.ts";
 import { type BackupFile, writeBackupManifest } from "./backup-manifest.ts";
 import { type ConsistentCut, databasesIn, takeCut } from "./consistent-cut.ts";
@@ -84,7 +85,7 @@ function makeTarget(data: string, target: string): void {
   if (existsSync(target) && readdirSync(target).length > 0) {
     throw refuse(`${target} is not empty; choose a new folder, or delete an unfinished backup`);
   }
-  mkdirSync(target, { recursive: true });
+  makeFolder(target);
 }
 
 function refuse(message: string): TidegateError {

@@ -8,6 +8,7 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
+import { makeFolder } from "../broker/make-folder.ts";
 import { syncPath } from "../replace-file.ts";
 import type { BackupProgress, BackupReport } from "./backup-folder.ts";
 import { type BackupFile, invalid, readBackupManifest } from "./backup-manifest.ts";
@@ -31,7 +32,7 @@ export function restoreDataFolder(
   const draft = `${resolve(data)}${DRAFT_SUFFIX}`;
   rmSync(draft, { recursive: true, force: true });
   try {
-    mkdirSync(draft, { recursive: true });
+    makeFolder(draft);
     const folders = new Set([draft]);
     for (const [at, file] of files.entries()) {
       restoreFile(source, draft, file, folders);

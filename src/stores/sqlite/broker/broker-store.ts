@@ -9,8 +9,9 @@
 //       to the writer that met it: a commit that fails after a reload is rejected, and does not
 //       affect the reloaded state.
 //   Q6. Nothing is acknowledged on top of a log that another connection left behind, a failed one
-//       of this process included, before the log is renewed (renew-log.ts). A full disk does
-//       not need that: it rejects a write before any sync, and a copy would need space.
+//       of this process included, before the log is renewed (renew-log.ts). That holds for a full
+//       disk as well: nothing shows whether a sync failed while SQLite looked at the log again.
+//       The reserve covers the copy.
 //   Q7. A start is refused while any other process has the file open, even if that process's lock
 //       file was deleted. The engine commits before it is ready, so a running broker has it open.
 //   Q8. While the disk is full, a commit that frees space may use the reserve (reserve.ts), and the
@@ -287,9 +288,8 @@ class SqliteBrokerStore implements BrokerStore {
   #fail(error: unknown, phase: Phase): unknown {
     this.#disconnect();
     this.#dropThread();
-    if (isFull(error))
-      this.#reserve?.noteFull(); // Q8
-    else this.#isLogTrusted = false;
+    this.#isLogTrusted = false; // Q6
+    if (isFull(error)) this.#reserve?.noteFull(); // Q8
     // A broken invariant is thrown as it is, but makes the store as unusable as a broken disk does.
     this.#failure = this.#failureOf(error, phase);
     return this.#errorFor(error, phase);

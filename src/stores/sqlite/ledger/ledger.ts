@@ -51,10 +51,9 @@ import type { Ledger } from "../../../ports/ledger.ts";
 import type { Fence, LedgerScope } from "../../../ports/record.ts";
 import type { SinkStore } from "../../../ports/sink.ts";
 import type { Turn } from "../../../ports/turn.ts";
-import { noteFailedWrite } from "../fold-mark.ts";
 import { createHealing, type OpenedStore } from "../healing.ts";
-import { openForWriting } from "../open-file.ts";
-import { closeUnfolded, renewShared } from "../renew-log.ts";
+import { creatingTables, openForWriting, orClosed } from "../open-file.ts";
+import { renewShared } from "../renew-log.ts";
 import { sqliteLedgerFault, sqliteSinkFault } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { TailLimits } from "./key-index.ts";
@@ -122,19 +121,17 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
     renewShared(path); // Q3
   }
   const db = readOnly ? openReadOnly(path, busyMs) : openForWriting(path, busyMs);
-  try {
+  return orClosed(db, path, () => {
     const exists = hasSqliteSchema(db, SQLITE_LEDGER); // M2 of schema.ts
     if (mustExist && !exists) throw noLedger(path);
     db.exec(`PRAGMA cache_size = -${readOnly ? READER_CACHE_KIB : CACHE_KIB};`);
     if (readOnly) return db;
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
-    createSqliteTables(db, SQLITE_LEDGER);
+    creatingTables(db, path, () => {
+      db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
+      createSqliteTables(db, SQLITE_LEDGER);
+    });
     return db;
-  } catch (error) {
-    noteFailedWrite(path, error);
-    closeUnfolded(db, path);
-    throw error;
-  }
+  });
 }
 
 /** A ledger in a file: what is read from it costs no wait. */
@@ -161,8 +158,21 @@ function openLedger(
   ports: { readonly clock: Clock; readonly turn: Turn },
   options: SqliteLedgerOptions,
 ): OpenedStore<SqliteLedger> {
+  try {
+    const db = openFile(options);
+    return orClosed(db, options.path, () => ledgerIn(db, ports, options));
+  } catch (error) {
+    throw sqliteLedgerFault(error, options.path);
+  }
+}
+
+function ledgerIn(
+  db: DatabaseSync,
+  ports: { readonly clock: Clock; readonly turn: Turn },
+  options: SqliteLedgerOptions,
+): OpenedStore<SqliteLedger> {
   const { path, retentionMs = RETENTION_MS_DEFAULT } = options;
-  const { db, index } = openIndexed(options);
+  const index = new KeyIndex(db, options.tailLimits);
   const rows = new RecordRows(db, index);
   const group = new GroupCommit(db, index, ports.turn, {
     path,
@@ -264,18 +274,6 @@ function readCalls({ db, rows, index, time, look }: ReadParts) {
     },
   };
   return calls;
-}
-
-/** Opens the file and its index; closes the file if the index cannot be read. */
-function openIndexed(options: SqliteLedgerOptions): { db: DatabaseSync; index: KeyIndex } {
-  let db: DatabaseSync | undefined;
-  try {
-    db = openFile(options);
-    return { db, index: new KeyIndex(db, options.tailLimits) };
-  } catch (error) {
-    db?.close();
-    throw sqliteLedgerFault(error, options.path);
-  }
 }
 
 interface Context {

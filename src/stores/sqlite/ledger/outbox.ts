@@ -32,10 +32,9 @@ import type {
   RegisterResult,
 } from "../../../ports/outbox.ts";
 import { Checkpoints } from "../checkpoints.ts";
-import { noteFailedWrite } from "../fold-mark.ts";
 import { createHealing, type OpenedStore } from "../healing.ts";
-import { openForWriting } from "../open-file.ts";
-import { closeUnfolded, renewShared } from "../renew-log.ts";
+import { creatingTables, openForWriting, orClosed } from "../open-file.ts";
+import { renewShared } from "../renew-log.ts";
 import { SqliteBatchRows } from "./batch-rows.ts";
 import { sqliteOutboxFault } from "./faults.ts";
 import { OutboxRows } from "./outbox-rows.ts";
@@ -64,15 +63,13 @@ function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutbox
   refuseOtherVersion(path, SQLITE_OUTBOX, busyMs); // M2 of schema.ts
   renewShared(path); // Q3
   const db = openForWriting(path, busyMs);
-  try {
-    createSqliteTables(db, SQLITE_OUTBOX); // M2 of schema.ts
-    db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
+  return orClosed(db, path, () => {
+    creatingTables(db, path, () => {
+      createSqliteTables(db, SQLITE_OUTBOX); // M2 of schema.ts
+      db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
+    });
     return db;
-  } catch (error) {
-    noteFailedWrite(path, error);
-    closeUnfolded(db, path);
-    throw error;
-  }
+  });
 }
 
 /** Opens the outbox of a SQLite file; null if the file or the outbox in it does not exist. */
@@ -111,9 +108,19 @@ function openOutbox(
   ports: { readonly clock: Clock },
   options: SqliteOutboxOptions,
 ): OpenedStore<Outbox> {
+  return guard(options.path, () => {
+    const db = openFile(options);
+    return orClosed(db, options.path, () => outboxIn(db, ports, options));
+  });
+}
+
+function outboxIn(
+  db: DatabaseSync,
+  ports: { readonly clock: Clock },
+  options: SqliteOutboxOptions,
+): OpenedStore<Outbox> {
   const { path, retentionMs = RETENTION_MS_DEFAULT, acceptClock } = options;
   const { checkpointPages: pages = CHECKPOINT_PAGES } = options;
-  const db = guard(path, () => openFile(options));
   const marks = openTime(db, "outbox", { clock: ports.clock, acceptClock }, NEWEST);
   const { time } = marks;
   const rows = new OutboxRows(db);
