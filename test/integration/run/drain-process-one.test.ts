@@ -142,18 +142,18 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
-test.each([["infra", "pipeline.ts", "--out", "out"], ["contract", "show", "pipeline.ts"]])(
-  "%s, which does not listen to signals, ends by them as process 1, too",
-  async (...words) => {
-    const hangs = 'console.log("loading"); await new Promise((end) => setTimeout(end, 600_000));';
-    writeFileSync(join(folder, "pipeline.ts"), hangs);
-    const run = start([COMMAND, ...words]);
-    await untilHolds(run, () => run.printed.out.includes("loading"));
-    signalProcessOne(run.child.pid ?? 0, "SIGTERM");
-    expect((await run.ended).code).toBe(143);
-    expect(run.printed.err).not.toContain("ended the process");
-  },
-);
+test.each([
+  ["infra", "pipeline.ts", "--out", "out"],
+  ["contract", "show", "pipeline.ts"],
+])("%s, which does not listen to signals, ends by them as process 1, too", async (...words) => {
+  const hangs = 'console.log("loading"); await new Promise((end) => setTimeout(end, 600_000));';
+  writeFileSync(join(folder, "pipeline.ts"), hangs);
+  const run = start([COMMAND, ...words]);
+  await untilHolds(run, () => run.printed.out.includes("loading"));
+  signalProcessOne(run.child.pid ?? 0, "SIGTERM");
+  expect((await run.ended).code).toBe(143);
+  expect(run.printed.err).not.toContain("ended the process");
+});
 
 test("up stops on SIGTERM as process 1, and exits with 0", async () => {
   const run = start([COMMAND, "up", "--port", "0"]);
