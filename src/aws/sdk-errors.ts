@@ -13,6 +13,7 @@ const TRANSIENT_STATUS: ReadonlySet<number> = new Set([408, 429]);
 
 /** The message of the SDK without a region; the error has no name of its own. */
 const NO_REGION = "Region is missing";
+const MISSING_QUEUE = "QueueDoesNotExist";
 
 export interface SdkError {
   readonly name?: string;
@@ -41,7 +42,9 @@ export function queueFault(error: unknown, target: string): TidegateError {
   const rejected = status >= 400 && status < 500 && !TRANSIENT_STATUS.has(status);
   const wrong = $fault === "client" && rejected && !THROTTLED.test(name);
   const code = wrong ? "TG_QUEUE_REFUSED" : "TG_QUEUE_UNAVAILABLE";
-  return new TidegateError(code, `${target}: ${name}: ${message}`, { cause: error });
+  const isMissing = name === MISSING_QUEUE;
+  const text = isMissing ? `queue ${target} does not exist` : `${target}: ${name}: ${message}`;
+  return new TidegateError(code, text, { cause: error });
 }
 
 /** A failed entry of a batch to send. */

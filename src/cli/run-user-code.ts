@@ -1,10 +1,12 @@
 // Run user code: runs code that a check judges.
 //   J1. Code that ends the process also ends the check, with its own exit code. A check that did
-//       not finish must not look like one that passed, above all in CI.
+//       not finish must not look like one that passed, above all in CI. The exit code of a signal
+//       stays: as process 1, the command ends itself by it (M2 of main.ts).
 //   J2. Code that never ends is reported after a time limit.
 
 import { EXIT_FAILED } from "./command.ts";
 import type { Output } from "./screen/output.ts";
+import { isSignalExit } from "./stop-signals.ts";
 
 /** The result of `work`; if the process ends before it, the exit code is a failure (J1). */
 export async function runUserCode<T>(
@@ -12,7 +14,8 @@ export async function runUserCode<T>(
   out: Output,
   work: () => Promise<T>,
 ): Promise<T> {
-  const onExit = () => {
+  const onExit = (code: number) => {
+    if (isSignalExit(code)) return;
     process.exitCode = EXIT_FAILED;
     out.note(`${file} ended the process before the checks were done`);
   };

@@ -30,8 +30,17 @@ export function stopSignal(): Promise<StopSignal> {
   });
 }
 
+/** Whether a process that exits with this code was ended by a signal. */
+export function isSignalExit(code: number): boolean {
+  return SIGNALS.some((signal) => code === exitCodeOf(signal));
+}
+
 function endBy(signal: NodeJS.Signals): never {
-  process.exit(SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[signal as StopSignal]);
+  process.exit(exitCodeOf(signal as StopSignal));
+}
+
+function exitCodeOf(signal: StopSignal): number {
+  return SIGNAL_EXIT_BASE + SIGNAL_NUMBERS[signal];
 }
 
 /** Aborts on the first signal, so that a run ends after the current item. */

@@ -76,7 +76,7 @@ export function deadLettersOf(sources: Sources): DeadLetters {
 
 async function sendEdited(sources: Sources, key: string, body: string): Promise<EditedCopy | null> {
   const { clock, random } = sources;
-  const [ledger, scope] = await Promise.all([sources.writer(), sources.scope()]);
+  const [ledger, scope] = await Promise.all([sources.writer(), sources.scope("dossier")]);
   const original = asRecordKey(key);
   const note = await ledger.findNote(scope, "dossier", original);
   if (note === undefined) return null;

@@ -58,7 +58,7 @@ async function* release(
   counts: Record<ReleaseEvent["kind"], number>,
 ): AsyncGenerator<ReleaseEvent, void> {
   const { clock, random } = sources;
-  const [ledger, scope] = await Promise.all([sources.writer(), sources.scope()]);
+  const [ledger, scope] = await Promise.all([sources.writer(), sources.scope("held")]);
   const queues = await sources.queues(() => heldQueueOf(ledger, scope));
   if (queues === null || limit < 1) return;
   const runId = random.uuid();

@@ -9,6 +9,8 @@ import {
   type RedrivenSet,
   redriveSets,
 } from "../ingest/quarantine/quarantine-access.ts";
+import type { Ledger } from "../ports/ledger.ts";
+import type { LedgerScope } from "../ports/record.ts";
 import type { Sources } from "./sources.ts";
 
 export type { QuarantinedSet, RedrivenSet } from "../ingest/quarantine/quarantine-access.ts";
@@ -17,6 +19,8 @@ export type { QuarantinedSet, RedrivenSet } from "../ingest/quarantine/quarantin
 export interface QuarantineSelection {
   /** The record key, the set, or any part of `s3://bucket/key`. */
   readonly key?: string | undefined;
+  /** Only sets of this generation. */
+  readonly generation?: number | undefined;
   /** Sets at most. Default: 100,000. */
   readonly limit?: number | undefined;
 }
@@ -55,7 +59,9 @@ const FOLLOW_MS: DurationMs = minutes(2);
 
 export function quarantinedRowsOf(sources: Sources): QuarantinedRows {
   return {
-    list: (selection = {}) => listSets(sources, selection),
+    async *list(selection = {}) {
+      yield* listSets(await sources.reader(), await sources.scopes(), selection);
+    },
     redrive(selection = {}, request = {}) {
       const summary = { sent: 0, committed: 0, unwell: 0 };
       return progressOf(redrive(sources, selection, request, summary), () => summary);
@@ -63,8 +69,8 @@ export function quarantinedRowsOf(sources: Sources): QuarantinedRows {
     drop(selection = {}) {
       let dropped = 0;
       async function* run() {
-        const [ledger, scope] = await Promise.all([sources.writer(), sources.scope()]);
-        for await (const set of listSets(sources, selection)) {
+        const [ledger, scope] = await Promise.all([sources.writer(), sources.scope("quarantined")]);
+        for await (const set of listSets(ledger, [scope], selection)) {
           await dropSet(ledger, scope, set);
           dropped += 1;
           yield set;
@@ -76,12 +82,13 @@ export function quarantinedRowsOf(sources: Sources): QuarantinedRows {
 }
 
 async function* listSets(
-  sources: Sources,
-  { key = "", limit = SETS_MAX }: QuarantineSelection,
+  ledger: Ledger,
+  scopes: readonly LedgerScope[],
+  { key = "", generation, limit = SETS_MAX }: QuarantineSelection,
 ): AsyncGenerator<QuarantinedSet, void> {
-  const ledger = await sources.reader();
   let listed = 0;
-  for (const scope of await sources.scopes()) {
+  for (const scope of scopes) {
+    if (generation !== undefined && scope.generation !== generation) continue;
     for await (const set of quarantinedSets(ledger, scope, key)) {
       if (listed >= limit) return;
       listed += 1;
@@ -97,8 +104,8 @@ async function* redrive(
   summary: { sent: number; committed: number; unwell: number },
 ): AsyncGenerator<RedrivenSet, void> {
   const { clock, random } = sources;
-  const [ledger, scope] = await Promise.all([sources.writer(), sources.scope()]);
-  const sets = await Array.fromAsync(listSets(sources, selection));
+  const [ledger, scope] = await Promise.all([sources.writer(), sources.scope("quarantined")]);
+  const sets = await Array.fromAsync(listSets(ledger, [scope], selection));
   const [first] = sets;
   if (first === undefined) return;
   const queues = await sources.queues(async () => first.facts.queue);

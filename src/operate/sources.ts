@@ -5,7 +5,9 @@
 //   S2. Everything is opened when it is first needed, and once. The ledger is opened for reading
 //       until an action needs to write; it is never created here.
 //   S3. What the caller passes open stays open. `close` closes the rest, the last opened first.
-//   S4. Without a pipeline, all pipelines of the ledger are read. An action needs one of them.
+//   S4. Without a pipeline, all pipelines of the ledger are read. An action needs one of them, and
+//       one generation. Unless it is named, the generation of a replay never counts. Of several
+//       others, only those count that have notes of the kind that the action is about, if any has.
 
 import { TidegateError } from "../core/errors.ts";
 import { queueInDossiers } from "../ingest/dead-letters/dossier-list.ts";
@@ -13,10 +15,11 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { OwnDecoding } from "../ingest/spec/own-source.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { Clock } from "../ports/clock.ts";
-import type { Ledger } from "../ports/ledger.ts";
+import type { Ledger, NoteKind } from "../ports/ledger.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import type { LedgerScope } from "../ports/record.ts";
+import { isReplay } from "../replay/replay-registry.ts";
 import { type AwsEnvironment, openAwsEnvironment } from "../run/open/aws-environment.ts";
 import { closeAll } from "../run/open/close-all.ts";
 import { findServer, ledgerUrl, type Server } from "../run/open/find-server.ts";
@@ -108,9 +111,9 @@ export class Sources {
       .map(({ pipeline, generation }) => ({ pipeline, generation }));
   }
 
-  /** The only scope; throws if there are several (S4). */
-  async scope(): Promise<LedgerScope> {
-    const scopes = await this.scopes();
+  /** The scope of an action on notes of that kind; throws if there are several (S4). */
+  async scope(about?: NoteKind): Promise<LedgerScope> {
+    const scopes = await this.#candidates(about);
     const [scope, ...others] = scopes;
     if (scope !== undefined && others.length === 0) return scope;
     throw new TidegateError("TG_CONFIG_INVALID", chooseScope(scopes));
@@ -141,6 +144,21 @@ export class Sources {
     return this.close();
   }
 
+  /** S4 */
+  async #candidates(about: NoteKind | undefined): Promise<readonly LedgerScope[]> {
+    const scopes = await this.scopes();
+    if (scopes.length < 2 || this.#options.generation !== undefined) return scopes;
+    const ledger = await this.reader();
+    const live = await filtered(scopes, async (scope) => !(await isReplay(ledger, scope)));
+    const isOnePipeline = new Set(live.map(({ pipeline }) => pipeline)).size === 1;
+    if (live.length < 2 || about === undefined || !isOnePipeline) return live;
+    const page = { after: null, limit: 1 };
+    const holding = await filtered(live, async (scope) => {
+      return (await ledger.listNotes(scope, about, page)).length > 0;
+    });
+    return holding.length > 0 ? holding : live.slice(0, 1);
+  }
+
   #name(): Promise<Named | null> {
     this.#named ??= nameOf(this.#options);
     return this.#named;
@@ -155,7 +173,7 @@ export class Sources {
   }
 
   async #queueInDossiers(): Promise<string | null> {
-    return queueInDossiers(await this.reader(), await this.scope());
+    return queueInDossiers(await this.reader(), await this.scope("dossier"));
   }
 
   async #openQueues(find: () => Promise<string | null>): Promise<OpenQueues | null> {
@@ -187,6 +205,11 @@ async function nameOf({ pipeline: given, generation }: SourceOptions): Promise<N
   const pipeline = typeof given === "string" ? await loadPipeline(given) : given;
   const scope = { pipeline: pipeline.name, generation: generation ?? pipeline.generation };
   return { pipeline, scope };
+}
+
+async function filtered<T>(all: readonly T[], holds: (each: T) => Promise<boolean>): Promise<T[]> {
+  const held = await Promise.all(all.map(holds));
+  return all.filter((_, index) => held[index]);
 }
 
 function chooseScope(scopes: readonly LedgerScope[]): string {

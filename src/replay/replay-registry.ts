@@ -11,7 +11,7 @@ import { type EpochMs, epochMs } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, NoteInput } from "../ports/ledger.ts";
-import type { LedgerScope, RecordInput } from "../ports/record.ts";
+import type { LedgerScope, RecordInput, RecordKey } from "../ports/record.ts";
 import type { GoneVersion } from "./check-versions.ts";
 import type { ReplayCut, ReplayPlan, ReplayRequest, RunDigests } from "./plan-replay.ts";
 import type { ReplayInput } from "./replay-input.ts";
@@ -120,7 +120,7 @@ async function takeGeneration(
     const own = { pipeline: scope.pipeline, generation };
     const query = { by: "event-time" } as const;
     const used = await ledger.listRecords(own, query, { after: null, limit: 2 });
-    const key = recordKey(own, "replay");
+    const key = ownerKey(own);
     if (used.records.some((record) => record.key !== key)) continue;
     const now = clock.now();
     const [result] = await ledger.commitDirect(own, [
@@ -130,6 +130,16 @@ async function takeGeneration(
     if (result?.kind === "committed" || isOwn) return generation;
   }
   throw new TidegateError("TG_REPLAY_REFUSED", "no generation is free; purge old ones");
+}
+
+/** Whether a replay has taken that generation (R1). */
+export async function isReplay(ledger: Ledger, scope: LedgerScope): Promise<boolean> {
+  const [isTaken = false] = await ledger.hasRecords(scope, [ownerKey(scope)]);
+  return isTaken;
+}
+
+function ownerKey(scope: LedgerScope): RecordKey {
+  return recordKey(scope, "replay");
 }
 
 /** The record that takes a generation; it is not an input of any run. */

@@ -21,7 +21,7 @@ export const MESSAGE_ID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
 type Answers = {
   [K in OperationName]?: (input: OperationInput<K>) => OperationResult<K>;
 };
-type Script = Answers & { readonly healthy?: boolean };
+type Script = Answers & { readonly health?: Broker["health"] };
 
 const SUBSCRIPTION = {
   arn: "arn:aws:sns:us-east-1:000000000000:t:id",
@@ -115,7 +115,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
   const broker: Broker = {
     account: ACCOUNT,
     region: "us-east-1",
-    healthy: script.healthy ?? true,
+    health: script.health ?? "ok",
     clockLeap: null,
     outage: null,
     faults: new FaultPlan(),

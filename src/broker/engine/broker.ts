@@ -5,13 +5,18 @@ import type { FaultPlan } from "../model/fault-plan.ts";
 import type { OperationInput, OperationName, OperationResult } from "../model/operations.ts";
 import type { StoreOutage } from "./store-retry.ts";
 
+/**
+ * "full": the disk is, so operations that need space are rejected and the others work. "failing":
+ * the store fails, and every operation is rejected.
+ */
+export type BrokerHealth = "ok" | "full" | "failing";
+
 export interface Broker {
   /** The account and region in its ARNs. */
   readonly account: string;
   readonly region: string;
-  /** False while the store fails; every operation is then rejected. */
-  readonly healthy: boolean;
-  /** Why it is not healthy, and since when; null while it is. */
+  readonly health: BrokerHealth;
+  /** Why it is failing, and since when; null while it is not. */
   readonly outage: StoreOutage | null;
   /** A leap of the system clock by which nothing expires, because it is not confirmed. */
   readonly clockLeap: ClockLeap | null;

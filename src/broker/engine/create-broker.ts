@@ -65,8 +65,8 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
     account,
     region,
     faults,
-    get healthy() {
-      return engine.healthy;
+    get health() {
+      return engine.health;
     },
     get outage() {
       return engine.storeRetry.outage;

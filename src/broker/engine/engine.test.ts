@@ -149,15 +149,15 @@ test("a failed store is tried again after a pause, whatever the traffic", async 
 test("the broker is unhealthy from a failure of the store until the state is reloaded", async () => {
   const bench = await EngineBench.open();
   await bench.create("q");
-  expect(bench.broker.healthy).toBe(true);
+  expect(bench.broker.health).toBe("ok");
   bench.store.holding = true;
   const lost = watch(bench.send("q", entry("lost")));
   (await bench.store.heldCommit()).break();
   await engineTurns();
-  expect([lost.state, bench.broker.healthy]).toEqual(["rejected", false]);
+  expect([lost.state, bench.broker.health]).toEqual(["rejected", "failing"]);
   bench.store.holding = false;
   await bench.pass(250);
-  expect(bench.broker.healthy).toBe(true);
+  expect(bench.broker.health).toBe("ok");
 });
 
 test("a failed store is tried again without requests, at growing intervals (W3)", async () => {

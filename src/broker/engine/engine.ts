@@ -41,6 +41,7 @@ import { answerLongPolls } from "../model/sqs/answer-long-polls.ts";
 import { runMoveTasks } from "../model/sqs/move-tasks/move-task.ts";
 import { Alarm } from "./alarm.ts";
 import { Batch } from "./batch.ts";
+import type { BrokerHealth } from "./broker.ts";
 import { BrokerTime } from "./broker-time.ts";
 import { ContentCache } from "./content-cache.ts";
 import type { EngineOptions, EnginePorts } from "./engine-ports.ts";
@@ -163,9 +164,8 @@ export class Engine {
     return this.#time.leap();
   }
 
-  /** False from a failure of the store until the state is reloaded. */
-  get healthy(): boolean {
-    return this.#state !== null;
+  get health(): BrokerHealth {
+    return this.#admission.health(this.#state !== null);
   }
 
   #endLongPolls(): void {

@@ -96,7 +96,7 @@ test("a batch that ran on a failed commit is rejected, even if its own commit su
   expect(states(sends)).toEqual(["rejected", "rejected"]);
   bench.clock.advance(250);
   await bench.receive("q"); // The broker continues with the content of the store.
-  expect(bench.broker.healthy).toBe(true);
+  expect(bench.broker.health).toBe("ok");
 });
 
 test("when the second commit fails, the first stays successful", async () => {
@@ -157,13 +157,17 @@ test("nothing is reloaded while a commit is in flight, and one failure counts on
   bench.clock.advance(10_000); // Long past every pause.
   const late = watch(bench.ok("findQueue", { queue: "q" }));
   await engineTurns();
-  expect([bench.store.loads, bench.broker.healthy, late.state]).toEqual([loads, false, "pending"]);
+  expect([bench.store.loads, bench.broker.health, late.state]).toEqual([
+    loads,
+    "failing",
+    "pending",
+  ]);
   bench.store.holding = false;
   two.break();
   await engineTurns();
-  expect([bench.store.loads, bench.broker.healthy, late.state]).toEqual([
+  expect([bench.store.loads, bench.broker.health, late.state]).toEqual([
     loads + 1,
-    true,
+    "ok",
     "resolved",
   ]);
   expect(states(sends)).toEqual(["rejected", "rejected"]);
@@ -187,9 +191,9 @@ test("a late failure does not lengthen the pause of the first (W8)", async () =>
   expect(lost.state).toBe("rejected");
   bench.store.holding = false;
   await bench.pass(249);
-  expect(bench.broker.healthy).toBe(false);
+  expect(bench.broker.health).toBe("failing");
   await bench.pass(1);
-  expect(bench.broker.healthy).toBe(true);
+  expect(bench.broker.health).toBe("ok");
 });
 
 test("a batch that cannot read does not undo a commit in flight before it (W8)", async () => {
@@ -206,7 +210,11 @@ test("a batch that cannot read does not undo a commit in flight before it (W8)",
   };
   const receive = watch(bench.receive("q"));
   await engineTurns();
-  expect([send.state, receive.state, bench.broker.healthy]).toEqual(["pending", "rejected", false]);
+  expect([send.state, receive.state, bench.broker.health]).toEqual([
+    "pending",
+    "rejected",
+    "failing",
+  ]);
   bench.store.read = read;
   bench.clock.advance(10_000);
   await engineTurns();

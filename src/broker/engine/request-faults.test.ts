@@ -65,5 +65,5 @@ test("an operation without a queue is never hit, and the broker itself is unchan
   expect(await faulty.submit("listQueues", all)).toMatchObject({ ok: true });
   expect(await faulty.submit("findSigningIdentity", null)).toMatchObject({ ok: true });
   expect(await broker.submit("purgeQueue", { queue: "q" })).toMatchObject({ ok: true });
-  expect([faulty.healthy, faulty.account]).toEqual([true, "000000000000"]);
+  expect([faulty.health, faulty.account]).toEqual(["ok", "000000000000"]);
 });

@@ -143,8 +143,8 @@ export interface DeadLetterSources {
   writer(): Promise<Ledger>;
   /** The pipelines whose dead letters are listed. */
   scopes(): Promise<readonly LedgerScope[]>;
-  /** The only pipeline; throws if there are several. */
-  scope(): Promise<LedgerScope>;
+  /** The only pipeline with notes of that kind; throws if there are several. */
+  scope(about?: "dossier"): Promise<LedgerScope>;
   /** How the pipeline reads own messages; null if it is not known or has none. */
   own(): Promise<OwnDecoding | null>;
   /** Resolves to null if no queue is named anywhere (A2). */
@@ -156,7 +156,7 @@ export function createDeadLetterAccess(sources: DeadLetterSources): DeadLetterAc
   return {
     async *list(filter = {}, { peek = false } = {}) {
       const [ledger, own] = await Promise.all([sources.reader(), sources.own()]);
-      const scopes = peek ? [await sources.scope()] : await sources.scopes();
+      const scopes = peek ? [await sources.scope("dossier")] : await sources.scopes();
       const queue = peek ? ((await sources.queues())?.deadLetters ?? undefined) : undefined;
       for (const scope of scopes) {
         const request = { scope, own, filter: filterOf(filter) };
@@ -209,7 +209,7 @@ export function createDeadLetterAccess(sources: DeadLetterSources): DeadLetterAc
 }
 
 function opened(sources: DeadLetterSources): Promise<[Ledger, LedgerScope, OwnDecoding | null]> {
-  return Promise.all([sources.writer(), sources.scope(), sources.own()]);
+  return Promise.all([sources.writer(), sources.scope("dossier"), sources.own()]);
 }
 
 function filterOf(selection: DeadLetterSelection): DeadLetterFilter {

@@ -276,6 +276,53 @@ test.each(["drain", "stop"] as const)(
   },
 );
 
+test("the successor of an abandoned handler commits once, though that handler ends meanwhile", async () => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ends: string[] = [];
+  const fences: number[] = [];
+  const applied: unknown[] = [];
+  await using world = await createConsumerWorld({
+    drainMs: 0,
+    sink: {
+      mode: "idempotent",
+      prepare: async () => {},
+      apply: async (effects, { fence }) => void applied.push({ effects, fence }),
+      close: async () => {},
+    },
+    async handler(_event, { emit, fence }) {
+      const run = ends.push("runs") - 1;
+      fences.push(fence ?? 0);
+      await gates[run]?.promise;
+      try {
+        emit(run);
+        ends[run] = "emitted";
+      } catch {
+        ends[run] = "refused";
+      }
+    },
+  });
+  await world.send("k");
+  const [first, second] = [world.consumer(), world.consumer()];
+  await first.start();
+  await world.pass(1_000);
+  const drained = first.drain();
+  await world.pass(5_000);
+  expect(await drained).toHaveLength(1);
+  await second.start();
+  await world.pass(1_000);
+  gates[0]?.resolve();
+  await world.pass(1_000);
+  expect(ends).toEqual(["refused", "runs"]);
+  expect(applied).toEqual([]);
+  gates[1]?.resolve();
+  await world.pass(1_000);
+  expect(applied).toEqual([{ effects: [{ kind: "custom", value: 1 }], fence: fences[1] }]);
+  expect(fences[1]).toBeGreaterThan(fences[0] ?? 0);
+  expect([first, second].map((each) => each.snapshot().committed)).toEqual([0, 1]);
+  expect(await world.ledger.stats()).toMatchObject([{ committed: 1 }]);
+  expect(await world.depth()).toBe(0);
+});
+
 test("a first delivery needs no claim, but a redriven one does (C4)", async () => {
   const fences: (number | null)[] = [];
   await using world = await createConsumerWorld({

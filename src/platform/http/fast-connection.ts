@@ -6,7 +6,8 @@
 //   C3. `deadline` limits how long the server waits for the client: for a request, for the rest of
 //       one, or for reading the next piece of a reply. A client that misses it is cut off. While
 //       the client waits for the server, no deadline applies.
-//   C4. A client that ends its side has disconnected, as in node:http: its request's signal aborts.
+//   C4. A client that ends its side has disconnected, as in node:http: its request's signal aborts,
+//       before a request that the client sends afterwards on another connection is handled.
 //   C5. A body that is not small is admitted before more of it is read (A1 of body-budget.ts). Its
 //       bytes count until the handler has answered, even if the client disconnects before.
 
@@ -154,8 +155,9 @@ export class FastConnection implements IdleCandidate {
   };
 
   readonly #ended = (): void => {
+    this.#exchange?.abort(); // C4: "close" is later, after other connections have been read.
     if (this.#phase === "reading") this.#sendLast(this.#service.broken);
-    else this.#socket.end(); // C4
+    else this.#socket.end();
   };
 
   readonly #closed = (): void => {

@@ -12,6 +12,7 @@
 
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { HttpRequest } from "../../ports/http/http.ts";
 import { type BodyBudget, ClientRate, type WaitingBody } from "./body-budget.ts";
 import type { ReplyBuffer } from "./reply-buffer.ts";
@@ -67,7 +68,7 @@ export class HttpExchange implements HttpRequest {
     const abort = new AbortController();
     this.#abort = abort;
     if (this.#aborted || this.#response.destroyed) abort.abort();
-    else this.#response.once("close", () => this.#clientGone());
+    else this.#watchClient(this.#request.socket);
     return abort.signal;
   }
 
@@ -299,6 +300,16 @@ export class HttpExchange implements HttpRequest {
   #sendContinue(): void {
     if (this.#expectsContinue) this.#response.writeContinue(); // E2
     this.#expectsContinue = false;
+  }
+
+  /** The end of the socket comes before "close" (C4 of fast-connection.ts). */
+  #watchClient(socket: Socket): void {
+    const gone = () => this.#clientGone();
+    socket.once("end", gone);
+    this.#response.once("close", () => {
+      socket.off("end", gone);
+      gone();
+    });
   }
 
   #clientGone(): void {

@@ -4,6 +4,8 @@
 //   A2. The SDK finds the credentials. An endpoint on this machine gets placeholder credentials if
 //       there are none: it requires a signature and checks no key.
 //   A3. Queues and objects may be on different servers (F2 of find-server.ts).
+//   A4. If a queue is missing, refused or does not answer, the error names the server and why it
+//       was asked: a wrong endpoint is the usual cause.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { ObjectLister } from "../../ports/objects/object-lister.ts";
@@ -14,7 +16,7 @@ import { openLater } from "../late/late-queue.ts";
 import { looksAt } from "../late/look-at-queues.ts";
 import type { LeaseThreadConfig } from "../leases/lease-thread.ts";
 import type { Environment } from "./environment.ts";
-import { clientOptions, type Server } from "./find-server.ts";
+import { clientOptions, describeServer, type Server } from "./find-server.ts";
 
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
 
@@ -65,8 +67,17 @@ export async function openAwsEnvironment(options: AwsEnvironmentOptions): Promis
     return { queue, deadLetters, lateQueue, looks, objects, connection, close };
   } catch (error) {
     await close();
-    throw error;
+    throw error instanceof TidegateError ? located(error, options) : error;
   }
+}
+
+/** A4 */
+function located(error: TidegateError, { queue, server }: AwsEnvironmentOptions): TidegateError {
+  const { code, message, cause } = error;
+  if (code !== "TG_QUEUE_REFUSED" && code !== "TG_QUEUE_UNAVAILABLE") return error;
+  const isUrl = /^https?:\/\//.test(queue); // The SDK sends to the server of the URL.
+  const where = isUrl ? `at ${queue}` : describeServer("SQS", server);
+  return new TidegateError(code, `${message} (${where})`, { cause });
 }
 
 /** Opens objects without a queue, for callers that read some of their own. */

@@ -57,6 +57,18 @@ async function fill(cloud: VirtualCloud, QueueUrl: string) {
   return { acknowledged, refused };
 }
 
+/** A server with a full disk is of use to its clients: it stays in rotation. */
+const FULL = {
+  status: 200,
+  body: { status: "full", reason: expect.stringContaining("deletes") },
+};
+
+async function healthOf(cloud: VirtualCloud) {
+  const reply = await fetch(`${cloud.endpoint}/_tidegate/health`);
+  const { status, reason } = (await reply.json()) as { status: string; reason?: string };
+  return { status: reply.status, body: { status, ...(reason && { reason }) } };
+}
+
 function expectUnavailable(answer: Answer): void {
   expect(answer.status).toBe(503);
   expect(answer.body.__type).toBe("com.amazon.coral.service#ServiceUnavailable");
@@ -98,7 +110,9 @@ describe("a data file that cannot grow", () => {
     const { acknowledged, refused } = await fill(cloud, QueueUrl);
     for (const answer of refused) expectUnavailable(answer);
     expect(errors.length).toBeGreaterThan(0); // The operator gets the reason.
+    expect(await healthOf(cloud)).toEqual(FULL);
     expectUnavailable(await call(cloud, "SendMessage", { QueueUrl, MessageBody: bodyOf(0) }));
+    expect(await healthOf(cloud)).toEqual(FULL);
 
     await cloud.clock.advance(REST_MS);
     expectStored(await bodiesIn(cloud), acknowledged);
@@ -111,6 +125,7 @@ describe("a data file that cannot grow", () => {
     }
     const sent = await call(cloud, "SendMessage", { QueueUrl, MessageBody: "fits again" });
     expect(sent.status).toBe(200);
+    expect(await healthOf(cloud)).toEqual({ status: 200, body: { status: "ok" } });
     const gone = new Set(received.map((message) => message.Body));
     const remaining = [...acknowledged.filter((each) => !gone.has(each)), "fits again"];
     await cloud.close();
@@ -132,6 +147,7 @@ describe("a small file system", () => {
       const { cloud, QueueUrl } = await startFull(mount, errors);
       const { acknowledged, refused } = await fill(cloud, QueueUrl);
       for (const answer of refused) expectUnavailable(answer);
+      expect(await healthOf(cloud)).toEqual(FULL);
       await cloud.clock.advance(REST_MS);
       const MessageBody = "too early ".repeat(20_000);
       expectUnavailable(await call(cloud, "SendMessage", { QueueUrl, MessageBody }));

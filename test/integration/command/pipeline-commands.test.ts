@@ -303,11 +303,13 @@ describe("tidegate run", () => {
     expect(run.printed.err).not.toContain("    at ");
   });
 
-  test("ends with exit code 1 if the queue does not exist", async () => {
+  test("ends with exit code 1 if the queue does not exist, and says on which server", async () => {
     await using cloud = await startCloud();
     const flags = ["--endpoint", cloud.endpoint, "--queue", "none", "--metrics-port", "0"];
     const { code, err } = await end(["run", "pipeline.ts", ...flags]);
     expect(code).toBe(1);
+    const where = `(at ${cloud.endpoint}, by the option endpoint)`;
+    expect(err).toContain(`queue none does not exist ${where}`);
     expect(err).toContain("TG_QUEUE_REFUSED");
   });
 });

@@ -256,6 +256,27 @@ describe.each(PATHS)("$path", ({ options: pathOptions }) => {
     expect(errors).toEqual([]);
   });
 
+  test("a disconnect aborts the signal before any request that the client sends afterwards (N3)", async () => {
+    const signals: AbortSignal[] = [];
+    const states: boolean[] = [];
+    const poll = Promise.withResolvers<void>();
+    const { port } = await serveOnPath((request) => {
+      states.push(...signals.map(({ aborted }) => aborted));
+      signals.push(request.signal);
+      if (signals.length > 1) return Promise.resolve({ status: 200, headers: [], body: "" });
+      poll.resolve();
+      return new Promise(() => {});
+    });
+    const [polling, other] = [await connected(port), await connected(port)];
+    polling.write(REQUEST);
+    await poll.promise;
+    polling.destroy();
+    other.write(REQUEST);
+    await once(other, "data");
+    other.destroy();
+    expect(states).toEqual([true]);
+  });
+
   test("a signal first read after the client disconnected is already aborted", async () => {
     const { handler, first } = createHolder();
     const { port } = await serveOnPath(handler);

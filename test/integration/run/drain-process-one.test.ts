@@ -3,7 +3,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -86,13 +86,14 @@ function start(words: readonly string[], env: Record<string, string> = {}): Comm
   return { child, printed, ended };
 }
 
+function sendOne() {
+  const queue = createCloudQueue(cloud, { queue: "files" });
+  return sendTestMessage(queue, TEST_MESSAGE, cloud.clock.now());
+}
+
 /** Starts a consumer, and waits until it is in the middle of a record. */
 async function startMidway(words: readonly string[], env: Record<string, string> = {}) {
-  await sendTestMessage(
-    createCloudQueue(cloud, { queue: "files" }),
-    TEST_MESSAGE,
-    cloud.clock.now(),
-  );
+  await sendOne();
   const run = start(words, env);
   await untilHolds(run, () => existsSync(join(folder, "at-work")));
   const signal = (name: NodeJS.Signals) => signalProcessOne(run.child.pid ?? 0, name);
@@ -108,18 +109,25 @@ function states(): unknown[] {
   return rows.map(({ state }) => state);
 }
 
-const RUN = ["node_modules/.bin/tidegate", "run", "pipeline.ts"];
+/** Ends a command in the middle of its record, which it commits. */
+async function drainMidway(run: CommandRun): Promise<void> {
+  await untilHolds(run, () => existsSync(join(folder, "at-work")));
+  signalProcessOne(run.child.pid ?? 0, "SIGTERM");
+  await untilHolds(run, () => /SIGTERM: waiting/.test(run.printed.out + run.printed.err));
+  go();
+  expect(await run.ended, run.printed.err).toEqual({ code: 0, signal: null });
+  expect(states()).toEqual(["committed"]);
+  expect(await facts()).toMatchObject({ visible: 0, hidden: 0, delayed: 0 });
+}
+
+const COMMAND = "node_modules/.bin/tidegate";
+const RUN = [COMMAND, "run", "pipeline.ts"];
 
 test.each(containerCommands().map(({ where, words }) => [words.join(" "), where, words] as const))(
   "%s (%s) commits the record in progress on SIGTERM as process 1, and exits with 0",
   async (_, __, words) => {
-    const run = await startMidway(words);
-    run.signal("SIGTERM");
-    await untilHolds(run, () => /SIGTERM: waiting/.test(run.printed.out + run.printed.err));
-    go();
-    expect(await run.ended, run.printed.err).toEqual({ code: 0, signal: null });
-    expect(states()).toEqual(["committed"]);
-    expect(await facts()).toMatchObject({ visible: 0, hidden: 0, delayed: 0 });
+    await sendOne();
+    await drainMidway(start(words));
   },
 );
 
@@ -134,17 +142,42 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
-test("a command that does not listen to signals ends by them as process 1, too", async () => {
+test.each([
+  ["infra", "pipeline.ts", "--out", "out"],
+  ["contract", "show", "pipeline.ts"],
+])("%s, which does not listen to signals, ends by them as process 1, too", async (...words) => {
   const hangs = 'console.log("loading"); await new Promise((end) => setTimeout(end, 600_000));';
   writeFileSync(join(folder, "pipeline.ts"), hangs);
-  const run = start(["node_modules/.bin/tidegate", "infra", "pipeline.ts", "--out", "out"]);
+  const run = start([COMMAND, ...words]);
   await untilHolds(run, () => run.printed.out.includes("loading"));
   signalProcessOne(run.child.pid ?? 0, "SIGTERM");
   expect((await run.ended).code).toBe(143);
+  expect(run.printed.err).not.toContain("ended the process");
+});
+
+test("up stops on SIGTERM as process 1, and exits with 0", async () => {
+  const run = start([COMMAND, "up", "--port", "0"]);
+  await untilHolds(run, () => run.printed.out.includes("tidegate is ready"));
+  signalProcessOne(run.child.pid ?? 0, "SIGTERM");
+  expect(await run.ended, run.printed.err).toEqual({ code: 0, signal: null });
+});
+
+test("dev commits the record in progress on SIGTERM as process 1, and exits with 0", async () => {
+  const source = PIPELINE.replace('{ queue: "files" }', '{ bucket: "files" }');
+  writeFileSync(join(folder, "pipeline.ts"), source);
+  mkdirSync(join(folder, "in"));
+  writeFileSync(join(folder, "in", "a"), "a");
+  const run = start([COMMAND, "dev", "pipeline.ts", "--port", "0", "--watch-folder", "in"]);
+  await drainMidway(run);
+});
+
+test("dispatch waits for the task in progress on SIGTERM as process 1, and exits with 0", async () => {
+  await sendOne();
+  await drainMidway(start([COMMAND, "dispatch", "pipeline.ts", "--", "./download.sh"]));
 });
 
 test("a handler that ignores its signal is abandoned: its message is visible, the exit code is 3", async () => {
-  const run = await startMidway([...RUN, "--drain-ms", "1000"], { STUCK: "1" });
+  const run = await startMidway([...RUN, "--drain-ms", "1"], { STUCK: "1" });
   run.signal("SIGTERM");
   expect(await run.ended).toEqual({ code: 3, signal: null });
   expect(run.printed.err).toMatch(
@@ -155,10 +188,8 @@ test("a handler that ignores its signal is abandoned: its message is visible, th
 
 test("a dispatcher as process 1 leaves no zombie of the processes that it starts", async () => {
   go();
-  const words = ["node_modules/.bin/tidegate", "dispatch", "pipeline.ts", "--", "true"];
-  const sent = createCloudQueue(cloud, { queue: "files" });
-  await sendTestMessage(sent, TEST_MESSAGE, cloud.clock.now());
-  const run = start(words);
+  await sendOne();
+  const run = start([COMMAND, "dispatch", "pipeline.ts", "--", "true"]);
   await untilHolds(run, async () => {
     const { visible, hidden } = await facts();
     return visible + hidden === 0;

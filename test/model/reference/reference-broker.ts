@@ -57,7 +57,7 @@ interface Waiter {
 class ReferenceBroker implements Broker {
   readonly account = "000000000000";
   readonly region = "us-east-1";
-  readonly healthy = true;
+  readonly health = "ok";
   readonly clockLeap = null;
   readonly outage = null;
   readonly faults = new FaultPlan();

@@ -13,6 +13,9 @@ const ROOT = "/usr/lib/postgresql";
 export interface PostgresServer {
   /** With an empty database `ledger`. */
   readonly url: string;
+  /** Ends the server; `start` starts it again, with its data. */
+  halt(): void;
+  start(): void;
   stop(): void;
 }
 
@@ -52,16 +55,21 @@ export async function startPostgres(
   run("initdb", ["-D", data, "-U", "tidegate", "-A", "trust", "--no-sync", "-E", "UTF8"]);
   const given = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   const options = ["-h 127.0.0.1", `-p ${port}`, `-k ${folder}`, ...given].join(" ");
-  run("pg_ctl", ["-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start"]);
+  const start = () =>
+    run("pg_ctl", ["-D", data, "-w", "-l", join(folder, "log"), "-o", options, "start"]);
+  const halt = () => run("pg_ctl", ["-D", data, "-w", "-m", "immediate", "stop"]);
+  start();
   const at = ["-h", "127.0.0.1", "-p", String(port), "-U", "tidegate"];
   run("createdb", [...at, "ledger"]);
   let stopped = false;
   return {
     url: `postgres://tidegate@127.0.0.1:${port}/ledger`,
+    start,
+    halt,
     stop() {
       if (stopped) return;
       stopped = true;
-      run("pg_ctl", ["-D", data, "-w", "-m", "immediate", "stop"]);
+      if (existsSync(join(data, "postmaster.pid"))) halt();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -57,7 +57,7 @@ test("on a full disk, operations that need space are rejected without a reload (
   await expect(bench.send("q", entry("new"))).rejects.toSatisfy(isDiskFull);
   expect((await bench.receive("q")).map(({ body }) => body)).toEqual(["old"]);
   expect((await bench.ok("purgeQueue", { queue: "q" })) ?? null).toBe(null);
-  expect([bench.store.loads, bench.broker.healthy]).toEqual([loads, true]);
+  expect([bench.store.loads, bench.broker.health]).toEqual([loads, "full"]);
 });
 
 test("operations that waited for a look at the disk run once there is space (A1)", async () => {
@@ -87,5 +87,5 @@ test("a second commit without space is a failure with a pause (A2)", async () =>
   const handles = [message?.receiptHandle ?? ""];
   disk.noSpaceFor = 2;
   await expect(bench.ok("delete", { queue: "q", handles })).rejects.toSatisfy(isDiskFull);
-  expect([disk.noSpaceFor, bench.broker.healthy]).toEqual([0, false]);
+  expect([disk.noSpaceFor, bench.broker.health]).toEqual([0, "failing"]);
 });

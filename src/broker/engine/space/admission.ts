@@ -9,6 +9,7 @@
 
 import { diskFullError, isDiskFull } from "../../../core/errors.ts";
 import type { StoreSpace } from "../../../ports/broker-store.ts";
+import type { BrokerHealth } from "../broker.ts";
 import type { PendingOperation } from "../pending-operation.ts";
 import { needsSpace } from "./space-needs.ts";
 
@@ -37,6 +38,12 @@ export class Admission {
 
   get full(): boolean {
     return this.#space?.full === true; // A3
+  }
+
+  /** A state that only the full disk discarded is reloaded for the next operation (A2). */
+  health(isLoaded: boolean): BrokerHealth {
+    if (!isLoaded && !this.hasReserve) return "failing";
+    return this.full || !isLoaded ? "full" : "ok";
   }
 
   /** Whether the store is looking for space. */

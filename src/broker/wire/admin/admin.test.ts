@@ -28,7 +28,7 @@ describe("GET /_tidegate/health", () => {
   });
 
   test("is 503 while the store fails, without calling the broker (H1)", async () => {
-    const wire = createWire({ healthy: false });
+    const wire = createWire({ health: "failing" });
     const reply = await wire.get("/_tidegate/health");
     expect(reply.status).toBe(503);
     expect(reply.value).toMatchObject({ status: "failing", service: "tidegate" });

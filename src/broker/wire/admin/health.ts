@@ -3,11 +3,16 @@
 //   H2. It reports active injected faults, so that they are not mistaken for bugs.
 //   H3. It reports a leap of the clock that is not confirmed, because nothing expires meanwhile.
 //   H4. It reports why the store fails, since when, and the disk space that it waits for.
+//   H5. A server with a full disk is healthy: only its clients can empty it, so a load balancer
+//       must not take it away from them, and a restart would not help.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import type { StoreOutage } from "../../engine/store-retry.ts";
 import { adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
+
+const DISK_FULL =
+  "the disk is full: sends, publishes, uploads and new resources get 503; deletes, purges, receives and reads work";
 
 export const health = adminRoute({
   path: "health",
@@ -16,9 +21,10 @@ export const health = adminRoute({
 });
 
 function showHealth({ server, options }: AdminCall) {
-  const { healthy, account, region, faults, clockLeap, outage } = server.broker; // H1
-  return adminReply(healthy ? 200 : 503, {
-    status: healthy ? "ok" : "failing",
+  const { health, account, region, faults, clockLeap, outage } = server.broker; // H1
+  return adminReply(health === "failing" ? 503 : 200, {
+    status: health,
+    ...(health === "full" && { reason: DISK_FULL }), // H5
     service: "tidegate",
     version: options.version ?? null,
     account,

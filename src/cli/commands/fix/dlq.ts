@@ -204,9 +204,10 @@ export const dlqRedrive = command({
     const live = out.terminal && !flags.json && !flags["dry-run"];
     const screen = live ? createLiveScreen(process.stdout) : null;
     try {
-      const scope = await sources.scope();
+      const scope = await sources.scope("dossier");
       const selection = selectionOf(flags);
-      const listed = await Array.fromAsync(deadLetters.list(selection));
+      const all = await Array.fromAsync(deadLetters.list(selection));
+      const listed = all.filter(({ generation }) => generation === scope.generation);
       if ((await sources.queues()) === null) {
         out.note(nothingIn(scope));
         return EXIT_OK;
@@ -264,7 +265,7 @@ export const dlqDrop = command({
     const { sources, deadLetters, words } = await load(flags);
     await using _ = sources;
     if ((await sources.queues()) === null) {
-      out.note(nothingIn(await sources.scope()));
+      out.note(nothingIn(await sources.scope("dossier")));
       return EXIT_OK;
     }
     const { limit: most, "dry-run": isDryRun } = flags;

@@ -71,20 +71,21 @@ export const quarantineRedrive = command({
   async run({ flags, out }) {
     const { sources, quarantine, words } = await load(flags);
     await using _ = sources;
-    await sources.scope();
-    const [first] = await Array.fromAsync(quarantine.list({ ...flags, limit: 1 }));
+    const { generation } = await sources.scope("quarantined");
+    const which = { ...flags, generation };
+    const [first] = await Array.fromAsync(quarantine.list({ ...which, limit: 1 }));
     if (first === undefined) {
       out.note("No quarantined rows match; nothing was sent.");
       return EXIT_OK;
     }
     if (flags["dry-run"]) {
-      for await (const set of quarantine.list(flags)) {
+      for await (const set of quarantine.list(which)) {
         out.line(`would be sent  ${words.headOf(set)}`);
       }
       return EXIT_OK;
     }
     const request = { followMs: seconds(flags.follow ?? 0), signal: interruption() };
-    const run = quarantine.redrive(flags, request);
+    const run = quarantine.redrive(which, request);
     for await (const event of run) {
       out.line(flags.json ? words.redrivenJson(event) : words.redrivenLine(event));
     }
@@ -104,10 +105,11 @@ export const quarantineDrop = command({
     }
     const { sources, quarantine, words } = await load(flags);
     await using _ = sources;
-    await sources.scope();
+    const { generation } = await sources.scope("quarantined");
+    const which = { ...flags, generation };
     const sets: AsyncIterable<QuarantinedSet> = flags["dry-run"]
-      ? quarantine.list(flags)
-      : quarantine.drop(flags); // Q1
+      ? quarantine.list(which)
+      : quarantine.drop(which); // Q1
     const done = flags["dry-run"] ? "would be dropped" : "dropped";
     let listed = 0;
     for await (const set of sets) {

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { ManualClock } from "../../test/support/manual-clock.ts";
+import { ANY_INPUT } from "../../test/support/stores/any-input.ts";
+import { recordKey } from "../ledger/record-key.ts";
+import type { NoteKind } from "../ports/ledger.ts";
+import type { ReplayPlan } from "../replay/plan-replay.ts";
+import { registerReplay } from "../replay/replay-registry.ts";
+import { createMemoryLedger } from "../stores/memory/ledger.ts";
+import { type SourceOptions, Sources } from "./sources.ts";
+
+const PLAN = { run: "a run", inputs: [], request: {} } as unknown as ReplayPlan;
+
+/** A ledger with a record in each of these generations of the pipeline "p". */
+async function ledgerWith(...generations: readonly number[]) {
+  const clock = new ManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const now = clock.now();
+  const addRecord = async (generation: number, pipeline = "p") => {
+    const scope = { pipeline, generation };
+    const key = recordKey(scope, "a record");
+    const attempt = { key, owner: "test", receivedAt: now, startedAt: now, digest: "d" };
+    await ledger.commitDirect(scope, [{ ...attempt, input: ANY_INPUT }]);
+  };
+  for (const generation of generations) await addRecord(generation);
+  return {
+    addRecord,
+    addNote: (generation: number, kind: NoteKind) =>
+      ledger.addNotes({ pipeline: "p", generation }, [
+        { kind, name: "a note", at: now, count: 1, body: "{}" },
+      ]),
+    replay: (generation: number) => {
+      const scope = { pipeline: "p", generation };
+      return registerReplay({ ledger, clock }, scope, PLAN, { missing: [], file: null });
+    },
+    chosen: async (about?: NoteKind, options: SourceOptions = {}) =>
+      (await new Sources({ ledger, ...options }).scope(about)).generation,
+  };
+}
+
+test("the generation of a replay is not a candidate for actions, unless it is named (S4)", async () => {
+  const { replay, addNote, chosen } = await ledgerWith(0);
+  expect((await replay(0)).generation).toBe(1);
+  expect(await chosen("dossier")).toBe(0);
+  await addNote(1, "dossier");
+  expect(await chosen("dossier")).toBe(0);
+  expect(await chosen()).toBe(0);
+  expect(await chosen("dossier", { generation: 1 })).toBe(1);
+});
+
+test.each(["dossier", "held", "quarantined"] as const)(
+  "of several generations, an action chooses the only one with its %s notes (S4)",
+  async (about) => {
+    const { addNote, chosen } = await ledgerWith(0, 3);
+    expect(await chosen(about)).toBe(0);
+    await addNote(3, about);
+    expect(await chosen(about)).toBe(3);
+    await addNote(0, about);
+    const several = "p has several generations (0, 3); choose one with generation";
+    await expect(chosen(about)).rejects.toThrow(several);
+    expect(await chosen(about, { pipeline: "p" })).toBe(0);
+    expect(await chosen(about, { generation: 3 })).toBe(3);
+  },
+);
+
+test("an action that is not about notes does not choose between generations (S4)", async () => {
+  const { chosen } = await ledgerWith(0, 3);
+  await expect(chosen()).rejects.toThrow("several generations (0, 3)");
+});
+
+test("an action does not choose between pipelines (S4)", async () => {
+  const { addRecord, addNote, chosen } = await ledgerWith(0);
+  await addRecord(0, "q");
+  await addNote(0, "dossier");
+  await expect(chosen("dossier")).rejects.toThrow("the ledger has several pipelines (p, q)");
+});
