@@ -13,6 +13,7 @@ import { restoreDataFolder } from "../../../src/stores/sqlite/backup/restore-fol
 import { consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { isFullSize } from "../../support/full-size.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("backup-load");
@@ -24,7 +25,7 @@ const BACKUPS = isFullSize ? 12 : 2;
 const BETWEEN = 25;
 /** Fewer than a small run writes, so that every run reads several pages. */
 const PAGE_KEYS = 20;
-const LIMIT_MS = isFullSize ? 600_000 : 120_000;
+const LIMIT_MS = patienceMs(isFullSize ? 600_000 : 120_000);
 
 /** Handlers wait for it. */
 let gate: Promise<void> = Promise.resolve();
