@@ -33,3 +33,7 @@ export const patienceMs = (idleMs: number): number => idleMs * slowdown;
 export const TEST_MS_MAX = patienceMs(300_000);
 /** Of one wait in a test (`expect.poll`, `eventually`). */
 export const WAIT_MS_MAX = patienceMs(120_000);
+/** A lease that a test lets lapse: as short as this machine can still renew it in time. */
+export const LAPSE_MS = patienceMs(3_000);
+/** A lease that no test waits for. */
+export const LONG_LEASE_MS = 600_000;

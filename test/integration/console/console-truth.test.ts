@@ -20,6 +20,7 @@ import { useCommands } from "../../support/command-process.ts";
 import { consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { isFullSize } from "../../support/full-size.ts";
+import { LAPSE_MS } from "../../support/patience.ts";
 
 const commands = useCommands("console-truth");
 /** Files of each kind. */
@@ -31,7 +32,7 @@ export default pipeline({
   source: { bucket: "days", prefix: "in/", queue: "days-events" },
   eventTime: ({ object }) => object.key.split("/")[1] + "T00:00:00Z",
   late: "hold",
-  visibilityMs: 3_000,
+  visibilityMs: ${LAPSE_MS},
   concurrency: 64,
   retry: { attempts: 3, baseMs: 1_800_000, capMs: 1_800_000 },
   async handler({ object }) {

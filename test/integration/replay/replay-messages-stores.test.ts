@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { startCloud } from "../../../src/cloud/start-cloud.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
+import { LAPSE_MS } from "../../support/patience.ts";
 import {
   ANY_CREDENTIALS,
   ANY_ENVIRONMENT,
@@ -32,7 +33,7 @@ export default pipeline({
   name: "${name}",
   source: { queue: "${name}", key: (order) => order.id },
   archive: { bucket: "${name}-archive" },
-  visibilityMs: 3000,
+  visibilityMs: ${LAPSE_MS},
   sink: tables({ orders: { columns: { id: "text", amount: "integer" }, key: ["id"] } }),
   handler({ body }, { upsert }) {
     upsert("orders", { id: body.id, amount: body.amount * ${factor} });
