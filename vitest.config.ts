@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { defineConfig, defineProject, type Plugin } from "vitest/config";
 import { HeavyFirst } from "./test/support/heavy-first.ts";
 import { IN_TURN } from "./test/support/in-turn.ts";
+import { TEST_MS_MAX, WAIT_MS_MAX } from "./test/support/patience.ts";
 
 // Examples import the package by its name. In tests that resolves to its sources, without a build.
 const conditions = ["tidegate-source", "node"];
@@ -23,8 +24,11 @@ const resolution = {
   ssr: { resolve: { conditions } },
 };
 
-/** Much longer than any test takes alone, because others may run at the same time. */
-const timeouts = { testTimeout: 120_000, hookTimeout: 120_000 };
+const patience = {
+  testTimeout: TEST_MS_MAX,
+  hookTimeout: TEST_MS_MAX,
+  expect: { poll: { timeout: WAIT_MS_MAX } },
+};
 
 /** Folders whose tests start, kill, freeze or measure processes: each file has its own worker. */
 const APART = [
@@ -61,7 +65,7 @@ export default defineConfig({
           include: apart,
           pool: "forks",
           globalSetup: "test/support/stores/shared-servers.ts",
-          ...timeouts,
+          ...patience,
         },
       }),
       defineProject({
@@ -74,7 +78,7 @@ export default defineConfig({
           // A worker runs file after file: starting one per file costs more than most tests.
           isolate: false,
           restoreMocks: true, // Also after a test that failed before it restored them.
-          ...timeouts,
+          ...patience,
         },
       }),
     ],

@@ -1,5 +1,5 @@
 // Build: compiles src/ to dist/, the content of the npm package (`npm run build`, and before
-// `npm pack`), as ES modules and as CommonJS.
+// `npm pack`).
 //   B1. dist is emptied first: a file that was removed from src is not in the package.
 //   B2. Afterwards everything that package.json refers to exists, and the command is executable.
 //   B3. The compiler rewrites the extensions of imports, but not of paths in strings. A worker
@@ -10,7 +10,6 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, globSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { buildCommonJs } from "./build-commonjs.ts";
 import { buildConsole } from "./build-console.ts";
 import { writeSbom } from "./sbom.ts";
 
@@ -22,7 +21,6 @@ const tsc = join(root, "node_modules", ".bin", "tsc");
 const { status } = spawnSync(tsc, ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
 if (status !== 0) fail("the compiler found errors (see above)");
 checkPaths();
-await buildCommonJs(root);
 await buildConsole();
 writeSbom(root);
 checkTargets();

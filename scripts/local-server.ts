@@ -30,7 +30,7 @@ export interface ServerCommand {
 }
 
 const FETCH_MS_MAX = 300_000;
-const START_TRIES_MAX = 300;
+const START_TRIES_MAX = 3_000;
 const START_PAUSE_MS = 200;
 
 /** Whether a program runs and succeeds with these arguments. */

@@ -4,6 +4,8 @@
 //       with one does.
 //   P3. Pure: only the policy's text and the request decide.
 
+import { isObject } from "./is-object.ts";
+
 /** Who asks: an AWS service, or a user or role by its ARN. */
 export type AccessPrincipal = { readonly service: string } | { readonly arn: string };
 
@@ -206,8 +208,4 @@ export function matchesPattern(pattern: string, text: string): boolean {
 function listOf(value: unknown): readonly unknown[] {
   if (value === undefined) return [];
   return Array.isArray(value) ? value : [value];
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

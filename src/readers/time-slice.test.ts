@@ -80,7 +80,7 @@ describe("the event loop turns", () => {
     onTurn();
     expect(rows).toBe(count);
     expect(rowsBetweenTurns).toBeLessThan(count / 10);
-  }, 60_000);
+  });
 
   test.each(OBJECTS)("after each time slice of %s", async (_, format, bytes) => {
     const ports = tickingPorts();
@@ -133,14 +133,14 @@ describe("rows and values per byte", () => {
     const bytes = equalRows(1_048_576);
     expect(bytes.length).toBeLessThan(1_000);
     expect(await readAll(bytes)).toHaveLength(1_048_576);
-  }, 60_000);
+  });
 
   test("a file of very many equal rows is rejected before it is decoded", async () => {
     const bytes = equalRows(5_000_000);
     expect(await refusalOf(bytes, { name: "a" })).toBe(
       `a, row 4194305: has more than 4194304 rows in ${bytes.length} bytes, over ROWS_PER_BYTE_MAX`,
     );
-  }, 60_000);
+  });
 
   test("a file of very many empty columns is rejected before it is decoded", async () => {
     const data = new Int32Array(1_000).fill(7);

@@ -8,9 +8,7 @@ import { needsFullSize } from "../support/full-size.ts";
 
 const bench = join(import.meta.dirname, "..", "..", "bench", "broker.ts");
 
-test("a quick run measures every row of Tidegate's server", {
-  timeout: 180_000,
-}, async (context) => {
+test("a quick run measures every row of Tidegate's server", async (context) => {
   needsFullSize(context);
   const only = ["throughput", "million", "dedup", "startup", "floor", "ours"];
   const flags = only.flatMap((name) => ["--only", name]);

@@ -12,9 +12,7 @@ import { needsFullSize } from "../support/full-size.ts";
 const bench = join(import.meta.dirname, "..", "..", "bench", "ingest.ts");
 const rate = { medianPerSecond: 100, bestPerSecond: 100, cpuMicros: 1, requestsPerMessage: 0.2 };
 
-test("a quick run measures every part and handles each message once", {
-  timeout: 180_000,
-}, async (context) => {
+test("a quick run measures every part and handles each message once", async (context) => {
   needsFullSize(context);
   const flags = ["--quick", "--json", "--million"];
   const { stdout } = await promisify(execFile)(process.execPath, [bench, ...flags]);

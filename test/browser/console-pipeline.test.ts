@@ -11,12 +11,12 @@ import { openLedger } from "../../src/run/open/open-ledger.ts";
 import { describeHistory } from "../../src/run/why/describe-history.ts";
 import { findHistories } from "../../src/run/why/event-history.ts";
 import { launchBrowser } from "../support/console-browser.ts";
+import { WAIT_MS_MAX } from "../support/patience.ts";
 import { requirePart } from "../support/requires.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const { chromium } = requirePart("chromium");
 const data = useTemporaryFolder("console-pipeline");
-const ANSWER_MS_MAX = 60_000;
 const GOOD = "station,time,temperature\nKIE06,2026-03-01T12:00:00Z,7.5\n";
 const BROKEN = "station,time,temperature\nKIE06,2026-03-01T12:00:00Z,warm\n";
 
@@ -34,7 +34,7 @@ beforeAll(async () => {
     launchBrowser(chromium),
   ]);
   page = await browser.newPage({ viewport: { width: 1_600, height: 1_000 } });
-  page.setDefaultTimeout(ANSWER_MS_MAX);
+  page.setDefaultTimeout(WAIT_MS_MAX);
   page.on("console", (line) => {
     if (line.type() === "error") complaints.push(line.text());
   });

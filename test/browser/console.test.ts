@@ -17,12 +17,12 @@ import { queuedMessage, T0 } from "../support/console-fixtures.ts";
 import { type ConsolePageServer, startConsolePage } from "../support/console-page-server.ts";
 import { CONSOLE_VIEWS as VIEWS } from "../support/console-views.ts";
 import { sampleOf } from "../support/full-size.ts";
+import { WAIT_MS_MAX } from "../support/patience.ts";
 import { requirePart } from "../support/requires.ts";
 
 const { chromium } = requirePart("chromium");
 const BUNDLE_BYTES_MAX = 150_000;
 /** Much longer than any answer takes, because the machine may be busy. */
-const ANSWER_MS_MAX = 20_000;
 const WIDE = { width: 1600, height: 1000 };
 const NARROW = { width: 400, height: 860 };
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   if (chromium.endsWith("-is-missing")) return;
   [server, browser] = await Promise.all([startConsolePage(), launchBrowser(chromium)]);
   page = await browser.newPage({ viewport: WIDE });
-  page.setDefaultTimeout(ANSWER_MS_MAX);
+  page.setDefaultTimeout(WAIT_MS_MAX);
   page.on("console", (line) => {
     if (line.type() === "error") complaints.push(line.text());
   });

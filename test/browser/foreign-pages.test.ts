@@ -25,7 +25,6 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 const { chromium } = requirePart("chromium");
 /** A name that the browser resolves to 127.0.0.1, as a name of an attacker would. */
 const FOREIGN = "pages.test";
-const ATTACK_MS_MAX = 120_000;
 
 const folder = useTemporaryFolder("foreign-pages");
 const closers: (() => Promise<unknown>)[] = [];
@@ -140,7 +139,6 @@ test.each(sampleOf(6, SENT))(
     const undeclared = arrived().filter((each) => each.from === undefined);
     if (isDeclared(form.sent ?? "")) expect(undeclared).toEqual([]);
   },
-  ATTACK_MS_MAX,
 );
 
 test.each(SENT)(

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
+import { patienceMs } from "../support/patience.ts";
 import { usePostgres } from "../support/stores/database-servers.ts";
 import { random, systemClock, turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -13,7 +14,7 @@ import { RACE_SCOPE, raceKey } from "./ledger-race-worker.ts";
 
 const KEYS = Number(process.env.TIDEGATE_RACE_KEYS ?? 400);
 const PROCESSES = 8;
-const RACE_MS_MAX = 600_000;
+const RACE_MS_MAX = patienceMs(600_000);
 const REPORT_BYTES_MAX = 64 * 1_024 * 1_024;
 const WORKER = new URL("./ledger-race-worker.ts", import.meta.url).pathname;
 const run = promisify(execFile);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SERVER_ARGS } from "../support/crash/servers.ts";
+import { patienceMs } from "../support/patience.ts";
 import { runCrashes } from "./crash-run.ts";
 
 const CRASHES_DEFAULT = 8;
@@ -24,7 +25,7 @@ const crashes = Number(process.env.TIDEGATE_CRASHES ?? CRASHES_DEFAULT);
 const seed = Number(process.env.TIDEGATE_CRASH_SEED ?? Math.floor(Math.random() * SEED_MAX));
 
 test(`acknowledged work survives ${crashes} kills under load`, {
-  timeout: 60_000 + crashes * MS_PER_CRASH_MAX,
+  timeout: patienceMs(60_000 + crashes * MS_PER_CRASH_MAX),
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "tidegate-crash-"));
   const serverArgs = SERVER_ARGS.tidegate();

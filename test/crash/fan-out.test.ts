@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SERVER_ARGS } from "../support/crash/servers.ts";
+import { patienceMs } from "../support/patience.ts";
 import { runFanOut } from "./fan-out-run.ts";
 
 const CRASHES_DEFAULT = 6;
@@ -15,7 +16,7 @@ const crashes = Number(process.env.TIDEGATE_CRASHES ?? CRASHES_DEFAULT);
 const seed = Number(process.env.TIDEGATE_CRASH_SEED ?? Math.floor(Math.random() * 1_000_000));
 
 test(`no publish is partially delivered after ${crashes} kills during fan-outs`, {
-  timeout: 60_000 + crashes * MS_PER_CRASH_MAX,
+  timeout: patienceMs(60_000 + crashes * MS_PER_CRASH_MAX),
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "tidegate-fan-out-"));
   const result = await runFanOut({ serverArgs: SERVER_ARGS.tidegate(), folder, crashes, seed });

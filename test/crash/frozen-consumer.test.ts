@@ -29,7 +29,6 @@ const OTHERS = 50;
 const ROUNDS = 5;
 const LOOKS_MAX = 200;
 const LOOK_MS = 100;
-const TIMEOUT_MS = 120_000;
 
 type Child = ChildProcessByStdio<Writable, Readable, null>;
 
@@ -121,116 +120,98 @@ describe.skipIf(!available)("a process that is frozen inside a PostgreSQL transa
     return { url, ledger };
   }
 
-  test(
-    "stops no other record, and its own is claimable soon; thawed, it is fenced",
-    async () => {
-      const { url, ledger } = await open();
-      await using worker = await frozenInCommit(url);
-      let most = 0;
-      const claims: ClaimResult[] = [];
-      for (let round = 0; round < ROUNDS; round += 1) {
-        const keys = keysOf(`round-${round}`, OTHERS / ROUNDS);
-        const claiming = claimAll(ledger, [FROZEN_KEY, ...keys]);
-        most = Math.max(most, await waiters(url));
-        const [own, ...others] = await claiming;
-        if (own !== undefined) claims.push(own);
-        const commits = commitsOf(keys, others);
-        expect(commits.map(({ key }) => key)).toEqual(keys);
-        const committed = await ledger.commit(FROZEN_SCOPE, commits);
-        expect(committed.every(({ kind }) => kind === "committed")).toBe(true);
-      }
-      expect(claims[0]?.kind).toBe("busy");
-      await eventually("its record is claimed", async () => {
-        claims.push(...(await claimAll(ledger, [FROZEN_KEY])));
-        return claims.some(({ kind }) => kind === "claimed");
-      });
-      expect(most).toBeLessThanOrEqual(2);
-      expect(await waiters(url)).toBe(0);
-      worker.thaw();
-      expect(await worker.line()).toBe("fenced");
-      const commits = claims.flatMap((claim) => commitsOf([FROZEN_KEY], [claim]));
-      expect(await ledger.commit(FROZEN_SCOPE, commits)).toEqual([{ kind: "committed" }]);
-      await ledger.close();
-    },
-    TIMEOUT_MS,
-  );
+  test("stops no other record, and its own is claimable soon; thawed, it is fenced", async () => {
+    const { url, ledger } = await open();
+    await using worker = await frozenInCommit(url);
+    let most = 0;
+    const claims: ClaimResult[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const keys = keysOf(`round-${round}`, OTHERS / ROUNDS);
+      const claiming = claimAll(ledger, [FROZEN_KEY, ...keys]);
+      most = Math.max(most, await waiters(url));
+      const [own, ...others] = await claiming;
+      if (own !== undefined) claims.push(own);
+      const commits = commitsOf(keys, others);
+      expect(commits.map(({ key }) => key)).toEqual(keys);
+      const committed = await ledger.commit(FROZEN_SCOPE, commits);
+      expect(committed.every(({ kind }) => kind === "committed")).toBe(true);
+    }
+    expect(claims[0]?.kind).toBe("busy");
+    await eventually("its record is claimed", async () => {
+      claims.push(...(await claimAll(ledger, [FROZEN_KEY])));
+      return claims.some(({ kind }) => kind === "claimed");
+    });
+    expect(most).toBeLessThanOrEqual(2);
+    expect(await waiters(url)).toBe(0);
+    worker.thaw();
+    expect(await worker.line()).toBe("fenced");
+    const commits = claims.flatMap((claim) => commitsOf([FROZEN_KEY], [claim]));
+    expect(await ledger.commit(FROZEN_SCOPE, commits)).toEqual([{ kind: "committed" }]);
+    await ledger.close();
+  });
 
-  test(
-    "delays a commit that needs its lock, and does not fail it",
-    async () => {
-      const { url, ledger } = await open();
-      const keys = keysOf("same-object", 2);
-      const [commit, other] = commitsOf(keys, await claimAll(ledger, keys));
-      if (commit === undefined || other === undefined) throw new Error("not claimed");
-      await using _worker = await frozenInCommit(url);
-      const object = { ...FROZEN_OBJECT, sequencer: "03" };
-      const results = await ledger.commit(FROZEN_SCOPE, [{ ...commit, object }, other]);
-      expect(results).toEqual([{ kind: "committed" }, { kind: "committed" }]);
-      await ledger.close();
-    },
-    TIMEOUT_MS,
-  );
+  test("delays a commit that needs its lock, and does not fail it", async () => {
+    const { url, ledger } = await open();
+    const keys = keysOf("same-object", 2);
+    const [commit, other] = commitsOf(keys, await claimAll(ledger, keys));
+    if (commit === undefined || other === undefined) throw new Error("not claimed");
+    await using _worker = await frozenInCommit(url);
+    const object = { ...FROZEN_OBJECT, sequencer: "03" };
+    const results = await ledger.commit(FROZEN_SCOPE, [{ ...commit, object }, other]);
+    expect(results).toEqual([{ kind: "committed" }, { kind: "committed" }]);
+    await ledger.close();
+  });
 
-  test(
-    "leaves a bounded number of backends that wait for it",
-    async () => {
-      const { url, ledger } = await open();
-      await using _worker = await frozenInCommit(url);
-      const counts: number[] = [];
-      let done = false;
-      const watching = (async () => {
-        while (!done) counts.push(await waiters(url));
-      })();
-      // Each of these processes has its own pool, and asks again as soon as it is refused.
-      const ledgers = await Promise.all(
-        Array.from({ length: 3 }, () =>
-          createPostgresLedger({ clock }, { url, connectionsMax: 2 }),
+  test("leaves a bounded number of backends that wait for it", async () => {
+    const { url, ledger } = await open();
+    await using _worker = await frozenInCommit(url);
+    const counts: number[] = [];
+    let done = false;
+    const watching = (async () => {
+      while (!done) counts.push(await waiters(url));
+    })();
+    // Each of these processes has its own pool, and asks again as soon as it is refused.
+    const ledgers = await Promise.all(
+      Array.from({ length: 3 }, () => createPostgresLedger({ clock }, { url, connectionsMax: 2 })),
+    );
+    const asking = ledgers.map((each) =>
+      eventually("its record is refused or claimed", async () =>
+        (await claimAll(each, [FROZEN_KEY])).some(({ kind, ...more }) =>
+          kind === "busy" ? "owner" in more && more.owner === LEASE.owner : true,
         ),
-      );
-      const asking = ledgers.map((each) =>
-        eventually("its record is refused or claimed", async () =>
-          (await claimAll(each, [FROZEN_KEY])).some(({ kind, ...more }) =>
-            kind === "busy" ? "owner" in more && more.owner === LEASE.owner : true,
-          ),
-        ),
-      );
-      await Promise.all(asking).finally(() => {
-        done = true;
-      });
-      await watching;
-      expect(Math.max(...counts)).toBeLessThanOrEqual(3);
-      await eventually("no backend waits", async () => (await waiters(url)) === 0);
-      await Promise.all([ledger, ...ledgers].map((each) => each.close()));
-    },
-    TIMEOUT_MS,
-  );
+      ),
+    );
+    await Promise.all(asking).finally(() => {
+      done = true;
+    });
+    await watching;
+    expect(Math.max(...counts)).toBeLessThanOrEqual(3);
+    await eventually("no backend waits", async () => (await waiters(url)) === 0);
+    await Promise.all([ledger, ...ledgers].map((each) => each.close()));
+  });
 });
 
-test(
-  "a process that is frozen with SQLite's write lock makes the ledger unavailable, not corrupt",
-  async () => {
-    const path = join(folder, "ledger.db");
-    const ledger = createSqliteLedger({ clock, turn }, { path, busyMs: durationMs(200) });
-    const [first, second] = [keysOf("first", 3), keysOf("second", 3)];
-    const commits = commitsOf(first, await claimAll(ledger, first));
-    await using worker = new Worker("sqlite", path);
-    expect(await worker.line()).toBe("holding");
-    worker.freeze();
-    const unavailable = {
-      code: "TG_LEDGER_UNAVAILABLE",
-      retry: "later",
-      message: expect.stringContaining("another process holds its write lock"),
-    };
-    await expect(ledger.commit(FROZEN_SCOPE, commits)).rejects.toMatchObject(unavailable);
-    await expect(claimAll(ledger, second)).rejects.toMatchObject(unavailable);
-    // Reads need no lock.
-    expect((await ledger.show(FROZEN_SCOPE, first[0] ?? FROZEN_KEY))?.record.kind).toBe("claimed");
-    worker.thaw();
-    expect(await worker.line()).toBe("committed");
-    const committed = await ledger.commit(FROZEN_SCOPE, commits);
-    expect(committed.map(({ kind }) => kind)).toEqual(["committed", "committed", "committed"]);
-    expect((await claimAll(ledger, second)).every(({ kind }) => kind === "claimed")).toBe(true);
-    await ledger.close();
-  },
-  TIMEOUT_MS,
-);
+test("a process that is frozen with SQLite's write lock makes the ledger unavailable, not corrupt", async () => {
+  const path = join(folder, "ledger.db");
+  const ledger = createSqliteLedger({ clock, turn }, { path, busyMs: durationMs(200) });
+  const [first, second] = [keysOf("first", 3), keysOf("second", 3)];
+  const commits = commitsOf(first, await claimAll(ledger, first));
+  await using worker = new Worker("sqlite", path);
+  expect(await worker.line()).toBe("holding");
+  worker.freeze();
+  const unavailable = {
+    code: "TG_LEDGER_UNAVAILABLE",
+    retry: "later",
+    message: expect.stringContaining("another process holds its write lock"),
+  };
+  await expect(ledger.commit(FROZEN_SCOPE, commits)).rejects.toMatchObject(unavailable);
+  await expect(claimAll(ledger, second)).rejects.toMatchObject(unavailable);
+  // Reads need no lock.
+  expect((await ledger.show(FROZEN_SCOPE, first[0] ?? FROZEN_KEY))?.record.kind).toBe("claimed");
+  worker.thaw();
+  expect(await worker.line()).toBe("committed");
+  const committed = await ledger.commit(FROZEN_SCOPE, commits);
+  expect(committed.map(({ kind }) => kind)).toEqual(["committed", "committed", "committed"]);
+  expect((await claimAll(ledger, second)).every(({ kind }) => kind === "claimed")).toBe(true);
+  await ledger.close();
+});

@@ -149,4 +149,4 @@ test("a record that kills its consumer every time is parked with class crash", a
   expect(readLedger(stream)).toMatchObject({ readings: [], records: [{ state: "parked" }] });
   expect(await world.messagesIn(stream.deadLetterName)).toMatchObject([{ body }]);
   expect(await deadLettersOf(stream)).toMatchObject([{ errorClass: "crash", copies: 1 }]);
-}, 120_000);
+});

@@ -11,13 +11,14 @@ import {
   readLedger,
   type Stream,
 } from "../support/crash/ingest-world.ts";
+import { patienceMs } from "../support/patience.ts";
 import { behaviorOf, runRace, sendAll } from "./ingest-race-run.ts";
 import { PARTS } from "./ingest-worker.ts";
 
 const MESSAGES = Number(process.env.TIDEGATE_RACE_MESSAGES ?? 400);
 const SEED = Number(process.env.TIDEGATE_RACE_SEED ?? Math.floor(Math.random() * 1_000_000));
 const MESSAGES_PER_KILL = 50;
-const RACE_MS_MAX = 900_000;
+const RACE_MS_MAX = patienceMs(900_000);
 
 const world = new IngestWorld();
 beforeAll(() => world.up());

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { runChild } from "../support/child-process.ts";
+import { patienceMs } from "../support/patience.ts";
 import { queryPostgres, usePostgres } from "../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import type { LoadPoint } from "./load-worker.ts";
 
 const ROWS = Number(process.env.TIDEGATE_LOAD_ROWS ?? 16_000);
-const TIMEOUT_MS = 60_000 + ROWS / 2;
+const TIMEOUT_MS = patienceMs(60_000 + ROWS / 2);
 const folder = useTemporaryFolder("load-kill");
 const worker = join(import.meta.dirname, "load-worker.ts");
 const { available, freshUrl } = await usePostgres();

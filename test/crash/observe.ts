@@ -1,13 +1,14 @@
 // Observe: creates the queues, and reads everything that a server holds without changing it.
 
 import { must, type SqsClient } from "../support/crash/sqs-client.ts";
+import { patienceMs } from "../support/patience.ts";
 import type { Observation, Peeked, QueueObservation } from "./check.ts";
 import { type Facts, queueFacts } from "./facts.ts";
 import { MOVED_FROM, planArnOf, planOf, QUEUES, type QueuePlan } from "./queue-plan.ts";
 
 const PAGE = 100;
 const PAGES_MAX = 100_000;
-const MOVE_MS_MAX = 30_000;
+const MOVE_MS_MAX = patienceMs(30_000);
 const MOVE_POLL_MS = 20;
 
 async function attributesOf(sqs: SqsClient, QueueUrl: string): Promise<Record<string, string>> {

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { patienceMs } from "../support/patience.ts";
 import { runPutCrashes } from "./put-with-event.ts";
 
 const CRASHES_DEFAULT = 8;
@@ -15,7 +16,7 @@ const crashes = Number(process.env.TIDEGATE_CRASHES ?? CRASHES_DEFAULT);
 const seed = Number(process.env.TIDEGATE_CRASH_SEED ?? Math.floor(Math.random() * SEED_MAX));
 
 test(`objects and their events are consistent after ${crashes} kills under load`, {
-  timeout: 60_000 + crashes * MS_PER_CRASH_MAX,
+  timeout: patienceMs(60_000 + crashes * MS_PER_CRASH_MAX),
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "tidegate-put-crash-"));
   const result = await runPutCrashes(folder, crashes, seed);

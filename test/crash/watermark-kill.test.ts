@@ -21,7 +21,6 @@ const { available, freshUrl } = await usePostgres();
 const folder = useTemporaryFolder("watermark-kill");
 const ROUNDS = 3;
 const KILL_MS_MAX = 6;
-const TIMEOUT_MS = 120_000;
 const STEP_MS = 1_000;
 
 class Worker implements AsyncDisposable {
@@ -102,11 +101,7 @@ async function killAgainAndAgain(where: string): Promise<void> {
 }
 
 describe("a watermark whose processes are killed never goes back, and is not held back for good", () => {
-  test("on SQLite", () => killAgainAndAgain(`sqlite:${join(folder, "ledger.db")}`), TIMEOUT_MS);
+  test("on SQLite", () => killAgainAndAgain(`sqlite:${join(folder, "ledger.db")}`));
 
-  test.skipIf(!available)(
-    "on PostgreSQL",
-    async () => killAgainAndAgain(await freshUrl()),
-    TIMEOUT_MS,
-  );
+  test.skipIf(!available)("on PostgreSQL", async () => killAgainAndAgain(await freshUrl()));
 });

@@ -15,6 +15,7 @@ import { freePort } from "../../scripts/free-port.ts";
 import { durationMs } from "../../src/core/units.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { needsFullSize } from "../support/full-size.ts";
+import { patienceMs } from "../support/patience.ts";
 import { requirePart } from "../support/requires.ts";
 import { type ShellSession, startShell } from "../support/shell-session.ts";
 
@@ -25,7 +26,7 @@ const commands = requirePart("aws-cli");
 const PAGE_PORT = "4566";
 const LOOKS_ONLY = /^(head|grep|sqlite3|tidegate why|tidegate dlq (list|show)) /;
 /** Longer than the visibility timeout of a killed consumer's messages. */
-const LOOK_FOR_MS = 150_000;
+const LOOK_FOR_MS = patienceMs(150_000);
 const LOOK_AGAIN_MS = durationMs(250);
 
 let folder = "";
@@ -107,14 +108,18 @@ async function follow({ typed, shown }: Step): Promise<void> {
   expect(failed, `${typed}\n${answer.output}`).toEqual([]);
 }
 
-test("every command of the tutorial prints what the page shows", async (context) => {
-  needsFullSize(context);
-  const port = String(await freePort());
-  const steps = stepsOf(page.replaceAll(`:${PAGE_PORT}`, `:${port}`));
-  expect(steps.filter(({ shown }) => shown !== null).length).toBeGreaterThan(15);
-  shell = open(port);
-  for (const step of steps) await follow(step);
-}, 400_000);
+test(
+  "every command of the tutorial prints what the page shows",
+  async (context) => {
+    needsFullSize(context);
+    const port = String(await freePort());
+    const steps = stepsOf(page.replaceAll(`:${PAGE_PORT}`, `:${port}`));
+    expect(steps.filter(({ shown }) => shown !== null).length).toBeGreaterThan(15);
+    shell = open(port);
+    for (const step of steps) await follow(step);
+  },
+  patienceMs(400_000),
+);
 
 test("the test detects output that differs from the page", () => {
   const pattern = patternOf("a …\n  b\n…\nz");

@@ -3,12 +3,13 @@
 
 import { connect } from "node:net";
 import type { Random } from "../../src/ports/random.ts";
+import { patienceMs } from "../support/patience.ts";
 import { mutateBytes } from "./mutations.ts";
 import type { Draft } from "./sqs-requests.ts";
 import type { Reply } from "./well-formed.ts";
 
 /** A socket that is silent for this long is closed; that alone is not a failure. */
-const SILENCE_MS_MAX = 5_000;
+const SILENCE_MS_MAX = patienceMs(5_000);
 const HEAD_END = "\r\n\r\n";
 
 /** The request as bytes. With "close", it takes the listener's slow path. */

@@ -6,11 +6,12 @@ import { createBrokerHttp } from "../../src/broker/http.ts";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 import { ManualTime, microtaskTurn } from "../support/broker/manual-time.ts";
+import { patienceMs } from "../support/patience.ts";
 import { fuzzWire, type Rig } from "./fuzz-campaign.ts";
 
 const COUNT = Number(process.env.TIDEGATE_FUZZ ?? (process.env.CI ? 100_000 : 5_000));
 const SEED = Number(process.env.TIDEGATE_FUZZ_SEED ?? 1);
-const TIME_LIMIT_MS = 600_000;
+const TIME_LIMIT_MS = patienceMs(600_000);
 
 const rejections: unknown[] = [];
 const noteRejection = (reason: unknown) => rejections.push(reason);

@@ -88,7 +88,7 @@ test("a run posts START and COMPLETE with what it read and wrote", async () => {
   const script = join(import.meta.dirname, "check.py");
   const { stdout, stderr } = spawnSync(python, [script], { input, encoding: "utf8" });
   expect(stdout === "" ? stderr : JSON.parse(stdout)).toEqual([[]]);
-}, 60_000);
+});
 
 test("a run appends its events to a file, one JSON line each", async () => {
   const file = join(folder, "events.jsonl");
@@ -98,14 +98,14 @@ test("a run appends its events to a file, one JSON line each", async () => {
     "START",
     "COMPLETE",
   ]);
-}, 60_000);
+});
 
 test("a server that rejects every event neither stops nor fails the pipeline", async () => {
   const { url, received } = await receiver(500);
   const { snapshot } = await runOnce(url);
   expect(snapshot).toMatchObject({ committed: 1, deadLettered: 0 });
   expect(received.length).toBeGreaterThan(0);
-}, 60_000);
+});
 
 test("a run that fails ends with FAIL and its reason", async () => {
   const file = join(folder, "failed.jsonl");

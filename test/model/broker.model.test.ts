@@ -7,12 +7,13 @@ import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import type { BrokerStore } from "../../src/ports/broker-store.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 import { microtaskTurn } from "../support/broker/manual-time.ts";
+import { patienceMs } from "../support/patience.ts";
 import { findDisagreement } from "./harness/campaign.ts";
 import type { Subject } from "./harness/subject.ts";
 
 const RUNS = Number(process.env.TIDEGATE_MODEL_RUNS ?? 300);
 const SEED = Number(process.env.TIDEGATE_MODEL_SEED ?? Date.now() % 1_000_000_000);
-const TIME_LIMIT_MS = 600_000;
+const TIME_LIMIT_MS = patienceMs(600_000);
 
 /** The broker on a memory store that survives its crashes. */
 function createBrokerSubject(): Subject {

@@ -8,12 +8,13 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { patienceMs } from "../support/patience.ts";
 import type { HuntResult } from "./hunt.ts";
 import type { PlantedBug } from "./planted-bug.ts";
 
 /** Every bug must be caught within this many seeds. */
 export const SEEDS_MAX = 2_000;
-const HUNT_MS_MAX = 1_200_000;
+const HUNT_MS_MAX = patienceMs(1_200_000);
 const HUNT = fileURLToPath(new URL("hunt.ts", import.meta.url));
 const FIRST_SEEDS = new URL("first-seeds.json", import.meta.url);
 

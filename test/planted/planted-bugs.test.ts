@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { CHECKERS } from "../../src/sim/checkers/all-checkers.ts";
+import { patienceMs } from "../support/patience.ts";
 import { catchBug, hunt, searchFor } from "./catch-bug.ts";
 import { MASK_BUGS } from "./mask-bugs.ts";
 import { occurrencesOf } from "./planted-bug.ts";
@@ -12,7 +13,7 @@ import { TABLE_BUGS } from "./table-bugs.ts";
  */
 const size = process.env.TIDEGATE_PLANTED ?? "few";
 const catchIt = size === "search" ? searchFor : catchBug;
-const BUG_MS_MAX = 1_200_000;
+const BUG_MS_MAX = patienceMs(1_200_000);
 
 const THE_TWELVE = [
   "ack-before-commit",

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import { patienceMs } from "../support/patience.ts";
 import { occurrencesOf } from "./planted-bug.ts";
 import { SHADOW_BUGS } from "./shadow-bugs.ts";
 import { runShadowSeed } from "./shadow-world.ts";
@@ -9,7 +10,7 @@ import { runShadowSeed } from "./shadow-world.ts";
 /** Seeds to run, from the first one on. */
 const SEEDS = Number(process.env.TIDEGATE_SHADOW_SEEDS ?? "40");
 const FIRST = Number(process.env.TIDEGATE_SHADOW_SEED ?? "1");
-const RUN_MS_MAX = 600_000;
+const RUN_MS_MAX = patienceMs(600_000);
 const HUNT = fileURLToPath(new URL("shadow-hunt.ts", import.meta.url));
 const HUNT_SEEDS_MAX = 300;
 

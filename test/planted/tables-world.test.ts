@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { isFullSize, sampleOf } from "../support/full-size.ts";
+import { patienceMs } from "../support/patience.ts";
 import { occurrencesOf } from "./planted-bug.ts";
 import { TABLES_BUGS } from "./tables-bugs.ts";
 import { runTablesSeed } from "./tables-world.ts";
@@ -10,7 +11,7 @@ import { runTablesSeed } from "./tables-world.ts";
 /** Seeds to run, from the first one on. */
 const SEEDS = Number(process.env.TIDEGATE_TABLE_SEEDS ?? (isFullSize ? "8" : "3"));
 const FIRST = Number(process.env.TIDEGATE_TABLE_SEED ?? "1");
-const RUN_MS_MAX = 1_200_000;
+const RUN_MS_MAX = patienceMs(1_200_000);
 const HUNT = fileURLToPath(new URL("tables-hunt.ts", import.meta.url));
 const HUNT_SEEDS_MAX = 100;
 /** The seeds to try first. */

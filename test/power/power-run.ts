@@ -5,11 +5,12 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
+import { patienceMs } from "../support/patience.ts";
 import { type CutPolicy, type DiskEvent, DiskModel, parseTrace } from "./disk-model.ts";
 import { brokenPromises, type StoreKind } from "./promises.ts";
 
 const WORKER = join(import.meta.dirname, "worker.ts");
-const WORKER_MS_MAX = 120_000;
+const WORKER_MS_MAX = patienceMs(120_000);
 const POLICIES: readonly CutPolicy[] = ["dropped", "subset", "torn"];
 
 export interface Recording {

@@ -7,8 +7,9 @@ import { createNamedDice } from "../../src/sim/faults/named-random.ts";
 import { runSeed } from "../../src/sim/run-seed.ts";
 import { drawSwarm } from "../../src/sim/swarm.ts";
 import { drawTables } from "../../src/sim/tables/tables-topology.ts";
+import { patienceMs } from "../support/patience.ts";
 
-const RUN_MS_MAX = 900_000;
+const RUN_MS_MAX = patienceMs(900_000);
 const SEEDS = Number(process.env.TIDEGATE_TABLE_REPLAY_SEEDS ?? 1);
 
 /** What the seed draws, on files that fill tables, with two to four replays. */

@@ -1,11 +1,9 @@
-// Eventually: waits for what another process or thread brings about, with a limit far above what it
-// needs, because the machine may be busy.
+// Eventually: waits for what another process or thread brings about.
 
 import { vi } from "vitest";
-
-const PATIENCE = { timeout: 60_000, interval: 20 };
+import { WAIT_MS_MAX } from "./patience.ts";
 
 /** Repeats `check` until it no longer throws. */
 export function eventually<T>(check: () => T | Promise<T>): Promise<T> {
-  return vi.waitFor(check, PATIENCE);
+  return vi.waitFor(check, { timeout: WAIT_MS_MAX, interval: 20 });
 }

@@ -13,7 +13,6 @@ import type { ReplaysOptions } from "../../src/run/replay/replays.ts";
 import { now } from "./replay-world.ts";
 import { createS3Client } from "./s3-buckets.ts";
 
-export const MESSAGE_WAIT = { timeout: 60_000, interval: 50 };
 /** The bucket of archived messages. */
 export const ARCHIVE = "kept";
 
@@ -64,7 +63,7 @@ export async function startMessageWorld(data: string, of: Pipeline) {
       const goal = committed() + done;
       const MessageAttributes = { tenant: { DataType: "String", StringValue: "t1" } };
       await sqs.sendMessage({ QueueUrl, MessageBody: JSON.stringify(body), MessageAttributes });
-      await expect.poll(committed, MESSAGE_WAIT).toBe(goal);
+      await expect.poll(committed).toBe(goal);
     },
     async archived() {
       const { Contents = [] } = await s3.listObjectsV2({ Bucket: ARCHIVE });

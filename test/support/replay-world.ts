@@ -11,8 +11,6 @@ import { type RunningDev, startDev } from "../../src/run/dev/start-dev.ts";
 import { openReplays } from "../../src/run/replay/open-replays.ts";
 import type { Replays, ReplaysOptions } from "../../src/run/replay/replays.ts";
 
-const WAIT = { timeout: 60_000, interval: 50 };
-
 /** Doubles amounts, which is the bug that a replay repairs. */
 export function ordersPipeline(factor: number, more: object = {}): Pipeline {
   return pipeline({
@@ -57,7 +55,7 @@ export async function startReplayWorld(
       const lines = Object.entries(rows).map(([id, amount]) => `${id},${amount}\n`);
       puts += 1;
       await dev.put(key, `id,amount\n${lines.join("")}`);
-      await expect.poll(() => dev.snapshot().committed, WAIT).toBe(puts);
+      await expect.poll(() => dev.snapshot().committed).toBe(puts);
     },
     rows() {
       const db = new DatabaseSync(path, { readOnly: true });

@@ -8,6 +8,7 @@
 
 import { spawnSync } from "node:child_process";
 import { beforeEach, test } from "vitest";
+import { patienceMs } from "./patience.ts";
 
 export type Part =
   | "aws-cli"
@@ -46,7 +47,7 @@ export const PID_NAMESPACE: readonly string[] = [
   "--kill-child",
 ];
 
-const PROBE_MS_MAX = 30_000;
+const PROBE_MS_MAX = patienceMs(30_000);
 const POSTGRES_PATHS = ["18", "17", "16", "15"].map(
   (version) => `/usr/lib/postgresql/${version}/bin/postgres`,
 );

@@ -9,6 +9,7 @@ import { type Cloud, createCloudQueue, startCloud } from "../../src/api/cloud.ts
 import type { Queue } from "../../src/ports/queue-receiver.ts";
 import { sendTestMessage } from "../../src/testkit/test-message.ts";
 import type { CommandRun, Commands } from "./command-process.ts";
+import { LONG_LEASE_MS } from "./patience.ts";
 
 export interface TaskWorld extends AsyncDisposable {
   readonly cloud: Cloud;
@@ -68,12 +69,13 @@ export async function openTaskWorld(
   commands: Commands,
   options: {
     readonly fifo?: boolean;
+    /** Default: a lease that does not lapse during the test. */
     readonly visibilityMs?: number;
     /** The code of the sink, instead of a table. */
     readonly sink?: string;
   } = {},
 ): Promise<TaskWorld> {
-  const { fifo = false, visibilityMs = 3_000, sink = TABLE } = options;
+  const { fifo = false, visibilityMs = LONG_LEASE_MS, sink = TABLE } = options;
   const { folder } = commands;
   const suffix = fifo ? ".fifo" : "";
   const queueName = `numbers${suffix}`;

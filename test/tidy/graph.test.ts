@@ -58,9 +58,3 @@ test("entry points come from package.json, with built files mapped to their sour
   const text = `{ "bin": "./dist/cli/main.js", "scripts": { "test": "node scripts/test.ts" } }`;
   expect(entriesNamedIn(text)).toEqual(["src/cli/main.ts", "scripts/test.ts"]);
 });
-
-test("an entry point of the CommonJS build is its source", () => {
-  expect(entriesNamedIn('"require": { "default": "./dist/cjs/api/run.js" }')).toEqual([
-    "src/api/run.ts",
-  ]);
-});

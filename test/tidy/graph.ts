@@ -58,7 +58,7 @@ export function checkDeadFiles(
 export function entriesNamedIn(text: string): string[] {
   const named = text.match(/[\w./-]+\.(ts|mjs|js)\b/g) ?? [];
   return named.map((path) =>
-    path.replace(/^\.\//, "").replace(/^dist\/(?:cjs\/)?(.*)\.js$/, (_, stem) => `src/${stem}.ts`),
+    path.replace(/^\.\//, "").replace(/^dist\/(.*)\.js$/, (_, stem) => `src/${stem}.ts`),
   );
 }
 

@@ -12,9 +12,10 @@ const options = { owner: "p", groups: perEntity(({ source }) => source) };
 /** A world in which a producer registered the event and crashed before sending it. */
 async function createAftermath() {
   const world = await createProducerWorld();
-  world.interfere = () => new Promise(() => {});
-  void createProducer(world.ports, options).send(event("a"));
-  for (let turns = 0; turns < 5; turns += 1) await world.cloud.clock.advance(0);
+  await new Promise<void>((sending) => {
+    world.interfere = () => new Promise(() => sending());
+    void createProducer(world.ports, options).send(event("a"));
+  });
   expect(await world.outbox.stats("orders.fifo")).toMatchObject({ pending: 1 });
   expect(await world.messages()).toEqual([]);
   world.interfere = (messages, send) => send(messages);

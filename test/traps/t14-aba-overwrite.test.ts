@@ -3,7 +3,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareObjectEvents, type ObjectEvent } from "../../src/core/events/object-event.ts";
+import type { ObjectEvent } from "../../src/core/events/object-event.ts";
+import { compareSequencers } from "../../src/core/events/sequencer.ts";
 import { eventOf, notificationOf } from "../support/traps/message.ts";
 
 const A = { eTag: "0cc175b9c0f1b6a831c399e269772661", size: 1 };
@@ -21,7 +22,8 @@ function apply(deliveries: readonly ObjectEvent[]): string | null {
   for (const event of deliveries) {
     if (delivered.has(event.event_key)) continue;
     delivered.add(event.event_key);
-    if (applied === undefined || compareObjectEvents(applied, event) === -1) applied = event;
+    const order = compareSequencers(applied?.sequencer ?? "", event.sequencer ?? "");
+    if (applied === undefined || order === -1) applied = event;
   }
   return applied?.etag ?? null;
 }

@@ -15,7 +15,7 @@ import { type DurationMs, durationMs, seconds } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Task, TaskEnd, TaskLauncher } from "../../ports/task-launcher.ts";
 import { linesOf, RESULT_FILE, writeTaskEvent } from "./attached-launcher.ts";
-import { isRunning } from "./process-id.ts";
+import { isRunning, processIdOf } from "./process-id.ts";
 import { signalGroup } from "./run-command.ts";
 import { createTaskFolder, OUTPUT_FILE, readTaskFile, writeTaskFile } from "./task-folder.ts";
 import { TaskNotStarted } from "./task-not-started.ts";
@@ -51,34 +51,48 @@ export function createProcessLauncher(clock: Clock, options: ProcessLauncherOpti
     };
   }
 
+  function adopt(folder: string, fence: number): Task {
+    const owner = readTaskFile(folder, "owner.json")?.fence ?? 0;
+    writeTaskFile(folder, "owner.json", { fence: Math.max(owner, fence) });
+    return taskIn(folder, fence);
+  }
+
   return {
     async find(name, fence) {
       const folder = join(root, name);
       const process = readTaskFile(folder, "process.json");
       const end = readTaskFile(folder, "end.json");
-      if (process === null || end?.kind === "not-started") return null;
-      const owner = readTaskFile(folder, "owner.json")?.fence ?? 0;
-      writeTaskFile(folder, "owner.json", { fence: Math.max(owner, fence) });
-      return taskIn(folder, fence);
+      return process === null || end?.kind === "not-started" ? null : adopt(folder, fence);
     },
     async start({ name, fence, event, variables }) {
       const folder = join(root, name);
-      createTaskFolder(folder);
+      // A watcher of an earlier attempt may have started its command since `find`.
+      if (!createTaskFolder(folder, processIdOf(process.pid))) return adopt(folder, fence);
       const { words, killMs } = options;
       writeTaskEvent(folder, event);
       writeTaskFile(folder, "owner.json", { fence });
       writeTaskFile(folder, "spec.json", { name, words, variables, killMs });
       const entry = fileURLToPath(new URL(ENTRY, import.meta.url));
       const watcher = spawn(process.execPath, [entry, folder], { detached: true, stdio: "ignore" });
-      watcher.once("error", () => undefined); // The wait below notices.
+      let exit: string | null = null;
+      watcher.once("error", (error) => {
+        exit = `did not start: ${error.message}`;
+      });
+      watcher.once("exit", (code, signal) => {
+        if (code !== 0) exit = `ended with ${signal ?? `exit code ${code}`}`; // Without a note.
+      });
       watcher.unref();
-      await untilStarted(clock, folder);
+      await untilStarted(clock, folder, () => exit);
       return taskIn(folder, fence);
     },
   };
 }
 
-async function untilStarted(clock: Clock, folder: string): Promise<void> {
+async function untilStarted(
+  clock: Clock,
+  folder: string,
+  exit: () => string | null,
+): Promise<void> {
   const since = clock.monotonic();
   for (;;) {
     const end = readTaskFile(folder, "end.json");
@@ -87,8 +101,9 @@ async function untilStarted(clock: Clock, folder: string): Promise<void> {
       throw new TaskNotStarted(end.reason, { temporary: false });
     }
     if (end !== null || readTaskFile(folder, "process.json")?.command != null) return;
-    if (clock.monotonic() - since > START_MS_MAX) {
-      throw new TaskNotStarted("the watcher of the task did not start", { temporary: true });
+    const reason = clock.monotonic() - since > START_MS_MAX ? "did not start" : exit();
+    if (reason !== null) {
+      throw new TaskNotStarted(`the watcher of the task ${reason}`, { temporary: true });
     }
     await clock.sleep(POLL_MS);
   }

@@ -3,7 +3,7 @@
 //   F2. The process that creates `process.json` runs the task. A second one that was started for the
 //       same folder finds the file and ends: a record never has two tasks at a time.
 
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskEnd } from "../../ports/task-launcher.ts";
 import type { ProcessId } from "./process-id.ts";
@@ -26,9 +26,14 @@ export interface TaskFiles {
 
 export const OUTPUT_FILE = "output.log";
 
-export function createTaskFolder(folder: string): void {
+/** Empties the folder; false if a task runs there. */
+export function createTaskFolder(folder: string, own: ProcessId): boolean {
+  // A claim of our own keeps a watcher from starting its command while its folder is removed (F2).
+  const isFree = claimTaskFolder(folder, own) || readTaskFile(folder, "process.json") === null;
+  if (!isFree && readTaskFile(folder, "end.json")?.kind !== "not-started") return false;
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
+  return true;
 }
 
 /** The content of a file; null if it is missing. */
@@ -54,13 +59,19 @@ export function writeTaskFile<F extends keyof TaskFiles>(
   renameSync(part, path); // F1
 }
 
-/** Whether this process may run the task (F2). */
+/** Whether this process may run the task (F2). In a folder that was removed, none may. */
 export function claimTaskFolder(folder: string, watcher: ProcessId): boolean {
+  const path = join(folder, "process.json");
+  const part = `${path}.${process.pid}.part`;
   try {
-    const content = JSON.stringify({ watcher, command: null });
-    writeFileSync(join(folder, "process.json"), content, { flag: "wx" });
+    writeFileSync(part, JSON.stringify({ watcher, command: null }));
+    linkSync(part, path); // F1. A rename would replace the file of another process.
     return true;
-  } catch {
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code !== "EEXIST" && code !== "ENOENT") throw error;
     return false;
+  } finally {
+    rmSync(part, { force: true });
   }
 }

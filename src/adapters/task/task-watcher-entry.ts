@@ -41,7 +41,7 @@ function createBoundedLog(path: string): Writable {
 async function watch(folder: string): Promise<void> {
   const watcher = processIdOf(process.pid);
   const spec = readTaskFile(folder, "spec.json");
-  if (spec === null || !claimTaskFolder(folder, watcher)) return;
+  if (spec === null || !claimTaskFolder(folder, watcher)) return; // An error is its exit code.
   const log = createBoundedLog(join(folder, OUTPUT_FILE));
   const { words, killMs } = spec;
   const variables = { ...spec.variables, ...taskFileVariables(folder) };

@@ -36,13 +36,6 @@ export function canonicalJson(value: unknown): string {
   return write(value, { ancestors: [], trail: [] });
 }
 
-const encoder = new TextEncoder();
-
-/** The canonical text of `value` as UTF-8, ready to be hashed or sent. */
-export function canonicalBytes(value: unknown): Uint8Array {
-  return encoder.encode(canonicalJson(value));
-}
-
 /** A JSON pointer (RFC 6901) for messages to people; "the top" for the value itself. */
 export function describeTrail(trail: JsonTrail): string {
   if (trail.length === 0) return "the top";

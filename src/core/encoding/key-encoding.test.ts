@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { sha256Hex } from "./hash.ts";
-import { encodeKey, isKeyDigest, type KeyPart, keyDigest } from "./key-encoding.ts";
+import { encodeKey, type KeyPart, keyDigest } from "./key-encoding.ts";
 
 function hexOf(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -107,7 +107,7 @@ describe("digests", () => {
     expect(first.slice(0, 3)).toBe("k1:");
     expect(second.slice(0, 3)).toBe("k2:");
     expect(first.slice(3)).not.toBe(second.slice(3));
-    expect(isKeyDigest(first) && isKeyDigest(second)).toBe(true);
+    for (const digest of [first, second]) expect(digest).toMatch(/^k[12]:[0-9a-f]{64}$/);
   });
 
   test("zero and minus zero are equal", () => {
@@ -126,11 +126,4 @@ describe("digests", () => {
   ])("%s is rejected", (_, act) => {
     expect(act).toThrow(expect.objectContaining({ code: "TG_VALUE_INVALID" }));
   });
-
-  test.each(["k0:", "K1:", "k1", "", "k1:abc", `k1:${"A".repeat(64)}`, `k1:${"a".repeat(65)}`])(
-    "%j is not a key digest",
-    (text) => {
-      expect(isKeyDigest(text)).toBe(false);
-    },
-  );
 });

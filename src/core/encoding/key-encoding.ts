@@ -32,7 +32,6 @@ const SHORT_TEXT_MAX = 80;
 
 const KEY_PARTS_MAX = 64;
 const KEY_VERSION_MAX = 255;
-const DIGEST_PATTERN = /^k(?:[1-9][0-9]{0,2}):[0-9a-f]{64}$/;
 
 /** The bytes of a tuple: its count, then tag, length and content of each part (K1). */
 export function encodeKey(parts: readonly KeyPart[]): Uint8Array {
@@ -100,11 +99,6 @@ function writeAscii(text: string, at: number): boolean {
     SHORT[at + index] = code;
   }
   return true;
-}
-
-/** Whether `text` looks like a result of `keyDigest`, of any version. */
-export function isKeyDigest(text: string): boolean {
-  return DIGEST_PATTERN.test(text);
 }
 
 /** Length of the content; throws if the part cannot be in a key. */

@@ -17,24 +17,6 @@ export function hasInvalidXmlCharacter(text: string): boolean {
   return FORBIDDEN.test(text) || !text.isWellFormed();
 }
 
-/** UTF-16 position of the first character that SQS rejects (X1), or -1. */
-export function invalidXmlCharacterIndex(text: string): number {
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (code < 0x20) {
-      if (code !== 0x09 && code !== 0x0a && code !== 0x0d) return index;
-    } else if (code >= 0xd800 && code <= 0xdfff) {
-      const next = text.charCodeAt(index + 1); // NaN at the end, which is in no range.
-      const paired = code <= 0xdbff && next >= 0xdc00 && next <= 0xdfff;
-      if (!paired) return index;
-      index++;
-    } else if (code >= 0xfffe) {
-      return index;
-    }
-  }
-  return -1;
-}
-
 const ELLIPSIS = "…";
 
 /**

@@ -2,15 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { epochMs } from "../units.ts";
 import { sha256Hex } from "./hash.ts";
-import {
-  createUuidV7,
-  deterministicUuid,
-  formatUuid,
-  isUuid,
-  parseUuid,
-  UUID_V7_RANDOM_BYTES,
-  uuidV7,
-} from "./uuid.ts";
+import { deterministicUuid, formatUuid, isUuid, parseUuid } from "./uuid.ts";
 
 /** Everything but version and variant: 48 bits of time, then the 74 bits after it. */
 function fieldsOf(text: string): {
@@ -64,7 +56,7 @@ describe("deterministic ids", () => {
     );
   });
 
-  test("clamp times that do not fit into 48 bits (I4)", () => {
+  test("clamp times that do not fit into 48 bits (I3)", () => {
     const at = (time: number): bigint => fieldsOf(deterministicUuid(epochMs(time), "k")).timeMs;
     expect(at(-1)).toBe(0n);
     expect(at(Number.NEGATIVE_INFINITY)).toBe(0n);
@@ -75,66 +67,6 @@ describe("deterministic ids", () => {
     expect(() => deterministicUuid(epochMs(0), "\ud800")).toThrow(
       expect.objectContaining({ code: "TG_VALUE_INVALID" }),
     );
-  });
-});
-
-describe("version 7", () => {
-  test("contains the time and the first 74 random bits", () => {
-    const bytes = fc.uint8Array({ minLength: 10, maxLength: 10 });
-    fc.assert(
-      fc.property(anyTime(), bytes, (at, random) => {
-        const drawn = BigInt(`0x${Buffer.from(random).toString("hex")}`);
-        expect(fieldsOf(uuidV7(epochMs(at), random))).toEqual({
-          timeMs: BigInt(at),
-          version: 7,
-          variant: 2n,
-          tail: drawn >> 6n,
-        });
-      }),
-    );
-  });
-
-  test("is the one of RFC 9562, appendix A.6, for its inputs", () => {
-    // rand_a 0xcc3 and rand_b 0x18c4dc0c0c07398f, packed into 74 bits and shifted to the front.
-    const tail = ((0xcc3n << 62n) | 0x18c4dc0c0c07398fn) << 6n;
-    const random = Buffer.from(tail.toString(16).padStart(20, "0"), "hex");
-    expect(uuidV7(epochMs(0x017f22e279b0), random)).toBe("017f22e2-79b0-7cc3-98c4-dc0c0c07398f");
-  });
-
-  test("grows strictly, whatever the clock and the random source do (I3)", () => {
-    const times = fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 2, maxLength: 50 });
-    const byte = fc.oneof(fc.constant(255), fc.constant(0), fc.nat(255));
-    fc.assert(
-      fc.property(times, fc.infiniteStream(byte), (clock, dice) => {
-        let turn = 0;
-        const next = createUuidV7(
-          { now: () => epochMs(clock[turn++] as number) },
-          { bytes: (count) => Uint8Array.from({ length: count }, () => dice.next().value) },
-        );
-        const ids = clock.map(() => next());
-        for (let index = 1; index < ids.length; index++) {
-          expect((ids[index - 1] as string) < (ids[index] as string)).toBe(true);
-        }
-        for (const id of ids) expect(fieldsOf(id)).toMatchObject({ version: 7, variant: 2n });
-      }),
-    );
-  });
-
-  test("borrows from the next millisecond when one is used up", () => {
-    const draws = [255, 255, 0, 1];
-    const next = createUuidV7(
-      { now: () => epochMs(5) },
-      { bytes: (count) => new Uint8Array(count).fill(draws.shift() as number) },
-    );
-    // The first tail is the highest there is, so that the first step runs over.
-    expect(fieldsOf(next())).toMatchObject({ timeMs: 5n, tail: 2n ** 74n - 1n });
-    expect(fieldsOf(next())).toMatchObject({ timeMs: 6n, tail: 0n });
-    expect(fieldsOf(next())).toMatchObject({ timeMs: 6n, tail: 0x01010102n });
-  });
-
-  test("needs ten random bytes", () => {
-    const short = new Uint8Array(UUID_V7_RANDOM_BYTES - 1);
-    expect(() => uuidV7(epochMs(0), short)).toThrow("ten random bytes");
   });
 });
 

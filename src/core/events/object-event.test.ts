@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseUuid } from "../encoding/uuid.ts";
-import {
-  buildObjectEvent,
-  compareObjectEvents,
-  type ObjectEvent,
-  type ObjectFacts,
-} from "./object-event.ts";
+import { buildObjectEvent, type ObjectEvent, type ObjectFacts } from "./object-event.ts";
 import { describeProblems } from "./problem.ts";
 
 const FACTS: ObjectFacts = {
@@ -86,16 +81,5 @@ describe("all problems are reported, with their paths", () => {
 
   test("several at once", () => {
     expect(refusal({ bucket: "", size: -1, sequencer: "-" }).split("; ")).toHaveLength(3);
-  });
-});
-
-describe("order", () => {
-  test("follows sequencers, for one object only", () => {
-    const earlier = event({ sequencer: "0065" });
-    const later = event({ sequencer: "006501" });
-    expect(compareObjectEvents(earlier, later)).toBe(-1);
-    expect(compareObjectEvents(later, earlier)).toBe(1);
-    expect(compareObjectEvents(earlier, event({ sequencer: null }))).toBeNull();
-    expect(() => compareObjectEvents(earlier, event({ key: "other" }))).toThrow("one object only");
   });
 });

@@ -30,7 +30,6 @@ import {
   type ObjectIdentityParts,
 } from "./object-identity.ts";
 import type { Checked, Problem } from "./problem.ts";
-import { compareSequencers } from "./sequencer.ts";
 
 export const OBJECT_EVENT_VERSION = 1;
 
@@ -116,17 +115,6 @@ export function buildObjectEvent(facts: ObjectFacts): Checked<ObjectEvent> {
     trace_id: traceId, // O3
   };
   return { kind: "valid", value };
-}
-
-/**
- * The order of two events of one object, or null if it is unknown: events without a sequencer have
- * no order.
- */
-export function compareObjectEvents(left: ObjectEvent, right: ObjectEvent): -1 | 0 | 1 | null {
-  const same = left.bucket === right.bucket && left.key === right.key;
-  assert(same, "sequencers order events of one object only");
-  if (left.sequencer === null || right.sequencer === null) return null;
-  return compareSequencers(left.sequencer, right.sequencer);
 }
 
 function objectEventId(eventTime: string, key: string): string {

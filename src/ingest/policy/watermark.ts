@@ -205,11 +205,6 @@ export function laneFor(
   return recorded ?? { lane: laneOf(watermark, eventTime, allowedLatenessMs), watermark };
 }
 
-/** Whether a window that ends before `end` is complete: any further record of it is late. */
-export function windowClosed(watermark: EpochMs | null, end: EpochMs): boolean {
-  return watermark !== null && watermark >= end;
-}
-
 /** Makes space for new partitions (M7). */
 function dropIdle(
   partitions: Map<string, Partition>,

@@ -212,7 +212,7 @@ test("no lease is reported alive after its visibility ran out (H1)", async () =>
     ),
     { numRuns: RUNS },
   );
-}, 120_000);
+});
 
 test("a process that was frozen past its leases notices immediately, whatever responses it gets", async () => {
   await withWorld(async (world) => {

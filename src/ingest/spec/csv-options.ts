@@ -1,7 +1,8 @@
 // CSV options: validates the `csv` field of a pipeline, which may have been written without types.
 
 import { CSV_ENCODINGS, type CsvOptions } from "../../core/csv-format.ts";
-import { isObject, unknownFields } from "./spec-fields.ts";
+import { isObject } from "../../core/is-object.ts";
+import { unknownFields } from "./spec-fields.ts";
 
 const FIELDS: Readonly<Record<keyof CsvOptions, true>> = {
   delimiter: true,

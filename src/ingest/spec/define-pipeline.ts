@@ -5,6 +5,7 @@
 import type { CsvOptions } from "../../core/csv-format.ts";
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { TidegateError } from "../../core/errors.ts";
+import { isObject } from "../../core/is-object.ts";
 import { RETENTION_DAYS_MAX } from "../../core/limits.ts";
 import { tableProblems } from "../../core/table-spec.ts";
 import { type DurationMs, durationMs, hours, minutes, seconds } from "../../core/units.ts";
@@ -50,7 +51,7 @@ import type {
   TableSinkSpec,
   TablesSpec,
 } from "./pipeline-spec.ts";
-import { fieldProblems, isObject, unknownFields } from "./spec-fields.ts";
+import { fieldProblems, unknownFields } from "./spec-fields.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 
 export const DEFAULTS = {

@@ -1,8 +1,9 @@
 // Event-time fields: validates the fields of a pipeline that concern event time and late data. The
 // pipeline may have been written without types.
 
+import { isObject } from "../../core/is-object.ts";
 import type { LatePolicy } from "./event-facts.ts";
-import { isObject, unknownFields } from "./spec-fields.ts";
+import { unknownFields } from "./spec-fields.ts";
 
 const LATE: Readonly<Record<keyof Exclude<LatePolicy, string>, true>> = { queue: true };
 const POLICIES: readonly unknown[] = [undefined, "process", "hold"];

@@ -3,6 +3,7 @@
 //   F1. An unknown field is an error. A misspelt mask would silently mask nothing, and a prefix
 //       that is not a string would silently ignore every object.
 
+import { isObject } from "../../core/is-object.ts";
 import { type AnyOwnSource, isOwnSource, ownSourceProblems } from "./own-source.ts";
 import type {
   BucketSource,
@@ -117,10 +118,6 @@ function editDistance(from: string, to: string): number {
     row = next;
   }
   return row[to.length] ?? 0;
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function sourceProblems(source: Readonly<Record<string, unknown>>): string[] {

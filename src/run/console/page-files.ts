@@ -19,8 +19,8 @@ const TYPES: Readonly<Record<string, string>> = {
   ".json": "application/json",
   ".txt": "text/plain; charset=utf-8",
 };
-/** From src/run/console, dist/run/console and dist/cjs/run/console. */
-const ROOTS = ["../../../", "../../../../"];
+/** From src/run/console and dist/run/console. */
+const ROOT = "../../../";
 const SAFE_NAME = /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 const STDERR_CHARS_MAX = 400;
 
@@ -53,8 +53,7 @@ export function createPageFiles(): PageFiles {
 }
 
 async function openFolder(): Promise<Folder> {
-  const roots = ROOTS.map((up) => fileURLToPath(new URL(up, import.meta.url)));
-  const root = roots.find((path) => existsSync(join(path, "package.json"))) ?? "";
+  const root = fileURLToPath(new URL(ROOT, import.meta.url));
   const script = join(root, "scripts", "build-console.ts");
   const isClone = existsSync(script) && existsSync(join(root, "node_modules", "vite"));
   if (!isClone) {

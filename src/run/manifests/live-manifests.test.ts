@@ -6,6 +6,7 @@ import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { anyInput } from "../../../test/support/stores/any-input.ts";
 import { type DurationMs, days, type EpochMs, epochMs, hours, minutes } from "../../core/units.ts";
 import { digestOfManifest, type RunManifest } from "../../lineage/run-manifest.ts";
+import { afterPromiseJobs } from "../../platform/system-turn.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { RecordInput, RecordKey } from "../../ports/record.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
@@ -72,9 +73,6 @@ function createWorld() {
     isAlive,
   });
   const records = createRecords(clock, ledger);
-  const settle = async (turns = 400) => {
-    for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-  };
   return {
     clock,
     dated,
@@ -82,13 +80,13 @@ function createWorld() {
     state,
     logs,
     counts,
-    settle,
+    settle: afterPromiseJobs, // Ledger and target are in memory, so a round is promise jobs alone.
     /** Time passes, with heartbeats of these runs. */
     async pass(span: DurationMs, ...beating: string[]) {
       for (let passed = 0; passed < span; passed += ROUND_MS) {
         clock.advance(ROUND_MS);
         for (const id of beating) await records.run(id);
-        await settle();
+        await afterPromiseJobs();
       }
     },
     start: (runId: string, more: { partRecords?: number; isAlive?: () => boolean | null } = {}) => {
@@ -265,11 +263,11 @@ test("all runs get manifests, a bounded number per round (V6)", async () => {
   const ids = Array.from({ length: 350 }, (_, at) => `r${String(at).padStart(4, "0")}`);
   for (const id of ids) await world.run(id, true);
   const manifests = world.start("next");
-  await world.settle(8_000);
+  await world.settle();
   expect(world.files.size).toBe(100);
   for (let round = 0; round < 5; round += 1) {
     world.clock.advance(CATCH_UP_MS);
-    await world.settle(8_000);
+    await world.settle();
   }
   expect([...world.files.keys()].sort()).toEqual(ids.map((id) => path(id, FIRST)));
   await manifests.close();
@@ -282,7 +280,7 @@ test("every dead letter of a day is in one of its parts, however many there are"
   await world.commit("c", "r1");
   await world.run("r1", true);
   const manifests = world.start("r2", { partRecords: 100 });
-  await world.settle(4_000);
+  await world.settle();
   await manifests.close();
   const parts = [...world.files.keys()].map((name) => world.manifest(name));
   expect(parts.map(({ run }) => [run.part, run.parts])).toEqual([
@@ -374,7 +372,7 @@ test("parts of a writer that died are replaced, so a day has all inputs of a run
   world.state.failsAt = (each) => each === path("frozen", FIRST);
   const dying = world.start("next", { partRecords: 500 });
   await world.pass(hours(3), "next");
-  await world.settle(40_000);
+  await world.settle();
   const isOfFrozen = (each: string) => each.startsWith("frozen/");
   const written = [...world.files.keys()].filter(isOfFrozen);
   expect(written).toEqual([3, 2].map((nth) => path("frozen", FIRST, `run_manifest.${nth}.json`)));
@@ -386,7 +384,7 @@ test("parts of a writer that died are replaced, so a day has all inputs of a run
   await world.run("frozen", true);
   world.state.failsAt = () => false;
   const later = world.start("later", { partRecords: 500 });
-  await world.settle(40_000);
+  await world.settle();
   await later.close();
   const parts = [...written, path("frozen", FIRST)].map((each) => world.manifest(each));
   expect(parts.map(({ run }) => [run.part, run.parts, run.sealed])).toEqual([
@@ -410,10 +408,10 @@ test("a writer stops if the run continues meanwhile, and the day is written by t
   };
   const manifests = world.start("next", { partRecords: 500 });
   await world.pass(minutes(140));
-  await world.settle(40_000);
+  await world.settle();
   expect([continued, world.files.size]).toEqual([expect.anything(), 0]);
   await world.pass(minutes(40));
-  await world.settle(40_000);
+  await world.settle();
   const first = world.manifest(path("frozen", FIRST));
   expect([first.run.parts, first.run.sealed]).toEqual([3, "day-over"]);
   await manifests.close();

@@ -9,6 +9,7 @@ import { isRunning } from "../../../src/adapters/task/process-id.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { endOf, untilHolds, useCommands } from "../../support/command-process.ts";
 import { startFakeEcs } from "../../support/fake-ecs.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { openTaskWorld, WRITE_ROW } from "../../support/task-world.ts";
 
 const commands = useCommands("bad-adapters");
@@ -53,7 +54,9 @@ const STUBBORN = `
 test("a command that ignores SIGTERM: killed after a grace period, and returned uncounted", async () => {
   await using world = await openTaskWorld(commands);
   await world.send(1);
-  const run = world.run(world.script("stubborn", STUBBORN), { flags: ["--kill-ms", "3000"] });
+  const run = world.run(world.script("stubborn", STUBBORN), {
+    flags: ["--kill-ms", String(patienceMs(3_000))], // For the answer to SIGTERM.
+  });
   await untilHolds(run, () => /running \d+/.test(run.printed.out));
   run.child.kill("SIGTERM");
   const { code, out } = await endOf(run);

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CommandRun, endOf, untilHolds, useCommands } from "../../support/command-process.ts";
 import { needsFullSize, sampleOf } from "../../support/full-size.ts";
+import { LAPSE_MS } from "../../support/patience.ts";
 import { openTaskWorld, type TaskWorld, WRITE_ROW } from "../../support/task-world.ts";
 
 const commands = useCommands("dispatch");
@@ -77,7 +78,7 @@ test("each message gets a task, and no message is received beyond the limit of t
 test.each(sampleOf(2, ["SIGKILL", "SIGTERM"] as const))(
   "tasks of a dispatcher that ended by %s are adopted by the next one",
   async (signal) => {
-    await using world = await openTaskWorld(commands);
+    await using world = await openTaskWorld(commands, { visibilityMs: LAPSE_MS });
     for (const n of [1, 2]) await world.send(n);
     const first = dispatch(world, ["--drain-ms", "0"]);
     await untilStarted(first, 2);
@@ -114,7 +115,7 @@ test("a task that vanishes is a counted failure, and the record gets another tas
 });
 
 test("a dispatcher that was frozen past its lease does not stop a task that another adopted", async () => {
-  await using world = await openTaskWorld(commands);
+  await using world = await openTaskWorld(commands, { visibilityMs: LAPSE_MS });
   await world.send(1);
   const zombie = dispatch(world, ["--kill-ms", "100"]);
   await untilStarted(zombie, 1);

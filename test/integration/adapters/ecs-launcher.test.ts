@@ -8,6 +8,7 @@ import { durationMs } from "../../../src/core/units.ts";
 import { systemClock } from "../../../src/platform/system-clock.ts";
 import { untilHolds, useCommands } from "../../support/command-process.ts";
 import { type FakeEcs, startFakeEcs } from "../../support/fake-ecs.ts";
+import { LAPSE_MS } from "../../support/patience.ts";
 import { openTaskWorld } from "../../support/task-world.ts";
 
 const commands = useCommands("ecs");
@@ -112,7 +113,7 @@ test("a task that never ran has vanished, with the reason of ECS", async () => {
 
 test("a dispatcher waits for capacity, survives a kill, and commits the result in S3", async () => {
   await using ecs = await startFakeEcs();
-  await using world = await openTaskWorld(commands);
+  await using world = await openTaskWorld(commands, { visibilityMs: LAPSE_MS });
   const { endpoint } = world.cloud;
   await fetch(`${endpoint}/results`, { method: "PUT" });
   ecs.failures.push({ reason: "RESOURCE:CPU" });
@@ -143,7 +144,7 @@ test("a dispatcher waits for capacity, survives a kill, and commits the result i
 
 test("a dispatcher that was frozen past its lease stops its task", async () => {
   await using ecs = await startFakeEcs();
-  await using world = await openTaskWorld(commands);
+  await using world = await openTaskWorld(commands, { visibilityMs: LAPSE_MS });
   await world.send(1);
   const cluster = ["--cluster", "jobs", "--task-definition", "download", "--container", "main"];
   const env = { AWS_ENDPOINT_URL_ECS: ecs.endpoint };

@@ -6,6 +6,7 @@ import { isRunning } from "../../../src/adapters/task/process-id.ts";
 import type { Queue } from "../../../src/ports/queue-receiver.ts";
 import { endOf, untilHolds, useCommands } from "../../support/command-process.ts";
 import { needsFullSize } from "../../support/full-size.ts";
+import { LAPSE_MS } from "../../support/patience.ts";
 import { openTaskWorld, type TaskWorld, WRITE_ROW } from "../../support/task-world.ts";
 
 const commands = useCommands("task");
@@ -85,9 +86,9 @@ test("without a command, the usage is one sentence", async () => {
 
 test("the message stays hidden while the command runs longer than the visibility timeout", async (context) => {
   needsFullSize(context);
-  await using world = await openTaskWorld(commands);
+  await using world = await openTaskWorld(commands, { visibilityMs: LAPSE_MS });
   await world.send(1);
-  const slow = `await new Promise((resolve) => setTimeout(resolve, 5_000));${WRITE_ROW}`;
+  const slow = `await new Promise((resolve) => setTimeout(resolve, ${2 * LAPSE_MS}));${WRITE_ROW}`;
   const { code } = await endOf(world.run(world.script("slow", slow)));
   expect([code, world.rows()]).toEqual([0, [{ n: 1, by: "1" }]]);
 });
@@ -113,7 +114,7 @@ const HELD = `
 `;
 
 test("a task that is killed leaves its message, and the next one commits it once", async () => {
-  await using world = await openTaskWorld(commands);
+  await using world = await openTaskWorld(commands, { visibilityMs: LAPSE_MS });
   await world.send(1);
   const first = world.run(world.script("held", HELD));
   await untilHolds(first, () => /running \d+/.test(first.printed.out));
@@ -126,7 +127,7 @@ test("a task that is killed leaves its message, and the next one commits it once
 });
 
 test("a task that is frozen past its lease kills its command and commits nothing", async () => {
-  await using world = await openTaskWorld(commands);
+  await using world = await openTaskWorld(commands, { visibilityMs: LAPSE_MS });
   await world.send(1);
   const zombie = world.run(world.script("held", HELD + WRITE_ROW), {
     flags: ["--kill-ms", "200"],

@@ -122,7 +122,7 @@ async function runUntil(
   until: () => boolean,
 ): Promise<void> {
   const running = await startPipeline(given, settings, quiet);
-  await expect.poll(until, { timeout: 30_000 }).toBe(true);
+  await expect.poll(until).toBe(true);
   await running.idle();
   await running.stop();
 }
@@ -140,7 +140,7 @@ async function ingestThreeOfFour(world: Place): Promise<void> {
 async function settled({ s3, bucket }: Place): Promise<AuditCall> {
   const { Contents = [] } = await s3.listObjectsV2({ Bucket: bucket });
   const newest = Math.max(...Contents.map(({ LastModified }) => LastModified?.getTime() ?? 0));
-  await expect.poll(() => Date.now() > newest, { interval: 5, timeout: 30_000 }).toBe(true);
+  await expect.poll(() => Date.now() > newest, { interval: 5 }).toBe(true);
   return NOW;
 }
 
@@ -170,7 +170,7 @@ describe("on the embedded cloud", () => {
     const audits = await listAudits(ledger, { pipeline: world.bucket, generation: 0 }, 10);
     await ledger.close();
     expect(audits.map(({ verdict }) => verdict)).toEqual(["complete", "complete", "incomplete"]);
-  }, 60_000);
+  });
 
   test("an object whose event is still queued is waiting, not missing", async () => {
     const world = await placeOn(cloud.endpoint);
@@ -180,7 +180,7 @@ describe("on the embedded cloud", () => {
     const { counts, queue } = await audit(world.lines, world.settings, await settled(world));
     expect(counts).toMatchObject({ committed: 3, missing: 1, waiting: 1 });
     expect(queue).toEqual({ read: "exact", messages: 1 });
-  }, 60_000);
+  });
 
   test("rows that someone deleted from the register, or added to it, are found", async () => {
     const world = await placeOn(cloud.endpoint);
@@ -199,7 +199,7 @@ describe("on the embedded cloud", () => {
       "in/lost missing",
       "in/stray orphan",
     ]);
-  }, 60_000);
+  });
 
   test("a signed statement follows its schema, and an edited one or another key is rejected", async () => {
     const world = await placeOn(cloud.endpoint);
@@ -232,7 +232,7 @@ describe("on the embedded cloud", () => {
     expect(() => verified("pub.pem")).toThrow("was edited: its content does not match its digest");
     writeFileSync(path, "{}");
     expect(() => readStatement(path)).toThrow("is not an audit statement");
-  }, 60_000);
+  });
 
   test("a window that cannot be judged, and a bucket that does not exist, are rejected", async () => {
     const world = await placeOn(cloud.endpoint);
@@ -258,7 +258,7 @@ describe("on the embedded cloud", () => {
       handler,
     });
     await expect(audit(masked, world.settings, NOW)).rejects.toThrow("masks the keys");
-  }, 60_000);
+  });
 
   test("objects() is not checked, and its bucket and ledger are", async () => {
     const world = await placeOn(cloud.endpoint);
@@ -280,7 +280,7 @@ describe("on the embedded cloud", () => {
     expect(statement.sink).toEqual({ checked: false, what: "a sink function cannot be listed" });
     expect(statement.counts).toMatchObject({ committed: 3, missing: 1, orphan: 0 });
     expect(statement.exceptions.map(({ key }) => key)).toEqual(["in/lost"]);
-  }, 60_000);
+  });
 
   test("a key that the suffix of the notification ignores is ignored, and a repair leaves it", async () => {
     const world = await placeOn(cloud.endpoint);
@@ -298,7 +298,7 @@ describe("on the embedded cloud", () => {
     expect([verdict, counts.committed, counts.ignored]).toEqual(["complete", 2, 1]);
     const other = audit(world.lines, world.settings, { ...call, suffix: ".txt", previous: broken });
     await expect(other).rejects.toThrow('about suffix ".csv", not ".txt"');
-  }, 60_000);
+  });
 
   test("a scheduled audit ignores keys that the suffix of the notification ignores", async () => {
     const world = await placeOn(cloud.endpoint);
@@ -314,13 +314,13 @@ describe("on the embedded cloud", () => {
     const scheduled = startScheduledAudits(world.lines, settings, ports);
     const latest = () => listAudits(ledger, { pipeline: world.bucket, generation: 0 }, 1);
     await expect
-      .poll(latest, { timeout: 30_000 })
+      .poll(latest)
       .toMatchObject([
         { suffix: ".csv", counts: { committed: 1, ignored: 1, waiting: 0, missing: 0 } },
       ]);
     await scheduled?.close();
     await ledger.close();
-  }, 60_000);
+  });
 
   test("a sink function is not checked, and the statement says so", async () => {
     const world = await placeOn(cloud.endpoint);
@@ -331,7 +331,7 @@ describe("on the embedded cloud", () => {
     const { sink, counts } = await audit(plain, world.settings, await settled(world));
     expect(sink).toEqual({ checked: false, what: "a sink function cannot be listed" });
     expect(counts).toMatchObject({ committed: 3, missing: 1 });
-  }, 60_000);
+  });
 });
 
 describe.skipIf(!postgres.available)("with tables in PostgreSQL", () => {
@@ -351,7 +351,7 @@ describe.skipIf(!postgres.available)("with tables in PostgreSQL", () => {
       "in/a missing",
       "in/stray orphan",
     ]);
-  }, 60_000);
+  });
 });
 
 describe.skipIf(moto === null || dynamo?.available !== true)("on moto and DynamoDB Local", () => {
@@ -361,5 +361,5 @@ describe.skipIf(moto === null || dynamo?.available !== true)("on moto and Dynamo
     await created.close();
     const tablesDatabase = join(folder, `audit-${names + 1}-tables.db`);
     await findsAndRepairs(await placeOn(moto ?? "", { ledger, tablesDatabase }));
-  }, 90_000);
+  });
 });

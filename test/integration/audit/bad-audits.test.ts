@@ -188,7 +188,7 @@ test("a signature that was deleted, emptied or replaced: refused, with and witho
   const previous = readEarlierStatement(path, { publicKey: own.pub });
   writeStatement(path, await run({ previous }));
   expect(await verify()).toMatch(/^1: .*is not signed, but the statement that it continues is/);
-}, 60_000);
+});
 
 test("a file of lines is compared with its statement: each edit is found", async () => {
   const path = join(folder, "with-lines.json");
@@ -225,4 +225,4 @@ test("a file of lines is compared with its statement: each edit is found", async
     0,
     expect.stringContaining(`lines.jsonl: the ${lines.length} lines of the statement`),
   ]);
-}, 60_000);
+});

@@ -115,7 +115,7 @@ test("prefix, times and a dry run choose what is ingested, and JSON lines count 
   expect(shown.err).toContain("3 of 3 objects: 0 done, 3 skipped; about 0 s left");
   const refused = await world.run("--since", at(HOUR_MS));
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("is in the future")]);
-}, 120_000);
+});
 
 test("a backfill that was killed is continued, and every object is ingested once", async () => {
   const world = await worldOf("killed");
@@ -135,7 +135,7 @@ test("a backfill that was killed is continued, and every object is ingested once
   expect(world.ids()).toEqual(keys);
   const last = await world.run(...UNTIL);
   expect(last.lines.at(-1)).toMatchObject({ continued: false, done: 0, skipped: keys.length });
-}, 120_000);
+});
 
 test("a backfill beside a running pipeline ingests every object, and none is lost", async (context) => {
   needsFullSize(context);
@@ -163,7 +163,7 @@ test("a backfill beside a running pipeline ingests every object, and none is los
     live.child.kill("SIGKILL");
     await live.ended;
   }
-}, 120_000);
+});
 
 test("--versions ingests all versions of an object, and says so", async () => {
   const world = await worldOf("kept");
@@ -176,4 +176,4 @@ test("--versions ingests all versions of an object, and says so", async () => {
   expect(code).toBe(0);
   expect(lines.at(-1)).toMatchObject({ event: "summary", listed: 3, done: 3, unfinished: 0 });
   expect(world.ids()).toEqual(["in/a"]);
-}, 120_000);
+});

@@ -148,7 +148,7 @@ describe("on the embedded cloud", () => {
       await world.put("b.txt", "newer");
       await running.idle();
       await expect
-        .poll(() => rowsIn(world), { timeout: 60_000 })
+        .poll(() => rowsIn(world))
         .toEqual([
           { id: "a.txt", body: "a" },
           { id: "b.txt", body: "newer" },

@@ -13,6 +13,7 @@ import { restoreDataFolder } from "../../../src/stores/sqlite/backup/restore-fol
 import { consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { isFullSize } from "../../support/full-size.ts";
+import { LAPSE_MS, patienceMs } from "../../support/patience.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("backup-load");
@@ -24,7 +25,7 @@ const BACKUPS = isFullSize ? 12 : 2;
 const BETWEEN = 25;
 /** Fewer than a small run writes, so that every run reads several pages. */
 const PAGE_KEYS = 20;
-const LIMIT_MS = isFullSize ? 600_000 : 120_000;
+const LIMIT_MS = patienceMs(isFullSize ? 600_000 : 120_000);
 
 /** Handlers wait for it. */
 let gate: Promise<void> = Promise.resolve();
@@ -35,7 +36,7 @@ const files = pipeline({
   source: { bucket: "files" },
   retry: { attempts: 1 },
   onMissing: "drop",
-  visibilityMs: 3_000, // Messages in flight at the cut are redelivered after it.
+  visibilityMs: LAPSE_MS, // Messages in flight at the cut are redelivered after it.
   sink: tables({ applied: { columns: { name: "text", times: "integer" }, key: ["name"] } }),
   async handler(event, context) {
     await gate;

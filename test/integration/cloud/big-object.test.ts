@@ -26,9 +26,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("an object far bigger than the heap is uploaded, copied and downloaded in little memory", {
-  timeout: 120_000,
-}, async () => {
+test("an object far bigger than the heap is uploaded, copied and downloaded in little memory", async () => {
   const url = `http://127.0.0.1:${server.port}/big`;
   expect((await fetch(url, { method: "PUT" })).status).toBe(200);
   const before = await askMemory(server);

@@ -13,6 +13,7 @@ import {
   untilHolds as until,
   useCommands,
 } from "../../support/command-process.ts";
+import { LAPSE_MS } from "../../support/patience.ts";
 
 /** With SLOW, it waits for a file named "go"; the file "at-work" shows that it has started. */
 const PIPELINE = `
@@ -21,7 +22,7 @@ import { pipeline, tables } from "tidegate";
 export default pipeline({
   name: "files",
   source: { bucket: "files" },
-  visibilityMs: 3_000,
+  visibilityMs: ${LAPSE_MS},
   sink: tables({ line: { columns: { id: "text" }, key: ["id"] } }),
   async handler(file, { upsert, signal }) {
     writeFileSync("at-work", "");
@@ -92,14 +93,14 @@ describe("tidegate dev", () => {
     run.child.kill("SIGTERM");
     expect((await run.ended).code).toBe(0);
     expect(lines()).toEqual(["1", "2"]);
-    const [draining, progress] = eventsOf(run).slice(-2);
-    expect(draining).toEqual({
+    const events = eventsOf(run);
+    expect(events.find(({ event }) => event === "draining")).toEqual({
       event: "draining",
       message:
         "SIGTERM: nothing in progress; returning prefetched messages. " +
         "Press Ctrl-C again to stop immediately.",
     });
-    expect(progress).toMatchObject({ event: "progress", committed: 1, deadLettered: 0 });
+    expect(events.at(-1)).toMatchObject({ event: "progress", committed: 1, deadLettered: 0 });
     expect(run.printed.err).toBe("");
   });
 

@@ -20,11 +20,11 @@ import { useCommands } from "../../support/command-process.ts";
 import { consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { isFullSize } from "../../support/full-size.ts";
+import { LAPSE_MS } from "../../support/patience.ts";
 
 const commands = useCommands("console-truth");
 /** Files of each kind. */
 const SIZE = isFullSize ? 20 : 2;
-const LIMIT_MS = 180_000;
 
 const SOURCE = `import { PermanentError, pipeline } from "tidegate";
 export default pipeline({
@@ -32,7 +32,7 @@ export default pipeline({
   source: { bucket: "days", prefix: "in/", queue: "days-events" },
   eventTime: ({ object }) => object.key.split("/")[1] + "T00:00:00Z",
   late: "hold",
-  visibilityMs: 3_000,
+  visibilityMs: ${LAPSE_MS},
   concurrency: 64,
   retry: { attempts: 3, baseMs: 1_800_000, capMs: 1_800_000 },
   async handler({ object }) {
@@ -228,60 +228,56 @@ async function openWorld(file: string) {
   return { cloud, pipeline, url, endpoint, start, put };
 }
 
-test(
-  "the console shows what the command line and the ledger say, through kill, pause and takeover",
-  async () => {
-    const file = join(commands.folder, "days.ts");
-    const { cloud, pipeline, url, endpoint, start, put } = await openWorld(file);
-    const first = start({ HANGS: "1" });
-    await eventually(() => expect(first.printed.out + first.printed.err).toContain("days-events"));
-    const ledger = await openLedger(url, systemPorts, { readOnly: true });
-    const server = await consoleOn(url, endpoint, pipeline);
-    const world = { file, url, endpoint, ledger, api: consoleClient(server.origin) };
-    const until = (expected: Record<string, number>) =>
-      eventually(async () => {
-        const records = await cli("records", "list", "--ledger", url, "--limit", "10000");
-        expect(outcomes(records)).toEqual(expected);
-      });
-    try {
-      await put("2026-03-10", "good");
-      await until({ committed: SIZE });
-      await put("2026-03-11", "bad");
-      await put("2026-03-12", "waits");
-      await until({ committed: SIZE, "dead-lettered": SIZE, retrying: SIZE });
-      await eventually(async () => {
-        const [time] = await cli("watermark", file, "--ledger", url, "--endpoint", endpoint);
-        expect(time.watermark).not.toBeNull();
-      });
-      await put("2026-02-01", "held");
-      await until({ committed: SIZE, "dead-lettered": 2 * SIZE, retrying: SIZE });
-      await put("2026-03-13", "hangs");
-      const settled = { committed: SIZE, "dead-lettered": 2 * SIZE, retrying: SIZE };
-      await until({ ...settled, "in-progress": SIZE });
-      const working = await expectTruth(world);
-      expect(working.dead).toHaveLength(SIZE);
-      expect(working.held).toHaveLength(SIZE);
-      expect(working.processes).toHaveLength(1);
+test("the console shows what the command line and the ledger say, through kill, pause and takeover", async () => {
+  const file = join(commands.folder, "days.ts");
+  const { cloud, pipeline, url, endpoint, start, put } = await openWorld(file);
+  const first = start({ HANGS: "1" });
+  await eventually(() => expect(first.printed.out + first.printed.err).toContain("days-events"));
+  const ledger = await openLedger(url, systemPorts, { readOnly: true });
+  const server = await consoleOn(url, endpoint, pipeline);
+  const world = { file, url, endpoint, ledger, api: consoleClient(server.origin) };
+  const until = (expected: Record<string, number>) =>
+    eventually(async () => {
+      const records = await cli("records", "list", "--ledger", url, "--limit", "10000");
+      expect(outcomes(records)).toEqual(expected);
+    });
+  try {
+    await put("2026-03-10", "good");
+    await until({ committed: SIZE });
+    await put("2026-03-11", "bad");
+    await put("2026-03-12", "waits");
+    await until({ committed: SIZE, "dead-lettered": SIZE, retrying: SIZE });
+    await eventually(async () => {
+      const [time] = await cli("watermark", file, "--ledger", url, "--endpoint", endpoint);
+      expect(time.watermark).not.toBeNull();
+    });
+    await put("2026-02-01", "held");
+    await until({ committed: SIZE, "dead-lettered": 2 * SIZE, retrying: SIZE });
+    await put("2026-03-13", "hangs");
+    const settled = { committed: SIZE, "dead-lettered": 2 * SIZE, retrying: SIZE };
+    await until({ ...settled, "in-progress": SIZE });
+    const working = await expectTruth(world);
+    expect(working.dead).toHaveLength(SIZE);
+    expect(working.held).toHaveLength(SIZE);
+    expect(working.processes).toHaveLength(1);
 
-      await cli("pipeline", "pause", "days", "--ledger", url, "--reason", "a test");
-      first.child.kill("SIGKILL");
-      await first.ended;
-      const killed = await expectTruth(world);
-      expect(killed.paused).toMatchObject({ reason: "a test" });
-      expect(outcomes(killed.records)).toEqual({ ...settled, "in-progress": SIZE });
+    await cli("pipeline", "pause", "days", "--ledger", url, "--reason", "a test");
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const killed = await expectTruth(world);
+    expect(killed.paused).toMatchObject({ reason: "a test" });
+    expect(outcomes(killed.records)).toEqual({ ...settled, "in-progress": SIZE });
 
-      const second = start({});
-      await cli("pipeline", "resume", "days", "--ledger", url);
-      await until({ ...settled, committed: 2 * SIZE });
-      second.child.kill("SIGTERM");
-      expect((await second.ended).code).toBe(0);
-      const after = await expectTruth(world);
-      expect(after.paused).toBeNull();
-    } finally {
-      await server.close();
-      await ledger.close();
-      await cloud.close();
-    }
-  },
-  LIMIT_MS,
-);
+    const second = start({});
+    await cli("pipeline", "resume", "days", "--ledger", url);
+    await until({ ...settled, committed: 2 * SIZE });
+    second.child.kill("SIGTERM");
+    expect((await second.ended).code).toBe(0);
+    const after = await expectTruth(world);
+    expect(after.paused).toBeNull();
+  } finally {
+    await server.close();
+    await ledger.close();
+    await cloud.close();
+  }
+});

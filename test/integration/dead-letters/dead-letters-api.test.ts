@@ -62,7 +62,7 @@ async function deadLetter(...keys: string[]): Promise<void> {
     const { body } = built.value;
     await queue.sendBatch([{ body, attributes: {}, groupId: null, dedupId: null }]);
   }
-  await expect.poll(() => running.deadLetterDepth(), { timeout: 20_000 }).toBe(keys.length);
+  await expect.poll(() => running.deadLetterDepth()).toBe(keys.length);
 }
 
 async function listed(

@@ -81,7 +81,7 @@ test("the tables are correct after late, duplicate, corrected and broken files",
     // Files of days before it are late once the ledger has stored it.
     const newest = Date.UTC(2026, 2, 14);
     const twoDays = 2 * 86_400_000;
-    await expect.poll(() => dev.snapshot().watermark, { timeout: 20_000 }).toBe(newest - twoDays);
+    await expect.poll(() => dev.snapshot().watermark).toBe(newest - twoDays);
     for (const { key, body } of late) await dev.put(key, body);
     await dev.idle();
     const isLate = ({ key }: Upload) =>

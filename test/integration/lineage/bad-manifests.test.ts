@@ -21,9 +21,9 @@ async function runWith(name: string, manifests: string) {
   const [first] = await dev.stop().then(() => [dev.runId]);
   const again = await startDev(files, settings, { onLogLine: (line) => void lines.push(line) });
   await again.put("in/a.txt", "a");
-  await expect.poll(() => again.snapshot().committed, { timeout: 60_000 }).toBe(1);
+  await expect.poll(() => again.snapshot().committed).toBe(1);
   const read = async () => await (await fetch(`${again.metricsOrigin}/metrics`)).text();
-  await expect.poll(read, { timeout: 60_000 }).toMatch(FAILED);
+  await expect.poll(read).toMatch(FAILED);
   await again.stop();
   return { log: lines.join("\n"), first };
 }

@@ -16,10 +16,11 @@ import { Readable } from "node:stream";
 import { expect, test } from "vitest";
 import { untilHolds, useCommands } from "../../support/command-process.ts";
 import { needsFullSize, sampleOf } from "../../support/full-size.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { queryPostgres, usePostgres } from "../../support/stores/database-servers.ts";
 
 const ROWS = Number(process.env.TIDEGATE_MEMORY_ROWS ?? 200_000);
-const TEST_MS_MAX = 300_000 + ROWS;
+const TEST_MS_MAX = patienceMs(300_000 + ROWS);
 /** Has no factor in common with the counts in use, so it visits every number once. */
 const STRIDE = 7_919;
 const LINES_PER_WRITE = 20_000;

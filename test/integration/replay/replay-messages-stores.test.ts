@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { startCloud } from "../../../src/cloud/start-cloud.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
+import { LAPSE_MS } from "../../support/patience.ts";
 import {
   ANY_CREDENTIALS,
   ANY_ENVIRONMENT,
@@ -32,7 +33,7 @@ export default pipeline({
   name: "${name}",
   source: { queue: "${name}", key: (order) => order.id },
   archive: { bucket: "${name}-archive" },
-  visibilityMs: 3000,
+  visibilityMs: ${LAPSE_MS},
   sink: tables({ orders: { columns: { id: "text", amount: "integer" }, key: ["id"] } }),
   handler({ body }, { upsert }) {
     upsert("orders", { id: body.id, amount: body.amount * ${factor} });
@@ -128,12 +129,12 @@ test("a consumer killed between archive and commit commits once, and its message
   proxy.close();
   expect([await sqliteOrders(path)(), (await archived()) > 0]).toEqual([[], true]);
   const second = start(["run", file, "--metrics-port", "0"]);
-  await expect.poll(sqliteOrders(path), { timeout: 60_000 }).toEqual(["a=2", "b=2"]);
+  await expect.poll(sqliteOrders(path)).toEqual(["a=2", "b=2"]);
   second.child.kill("SIGTERM");
   await second.ended;
   expect(await archived()).toBe(2);
   await replayAndPromote({ file, name, cli, rows: sqliteOrders(path) });
-}, 240_000);
+});
 
 test.skipIf(!postgres.available)(
   "archived messages are replayed and promoted on PostgreSQL",

@@ -8,7 +8,6 @@ import { findRowOrigin } from "../../../src/run/lineage/row-lineage.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import {
   ARCHIVE,
-  MESSAGE_WAIT,
   messagesPipeline,
   type Order,
   startMessageWorld,
@@ -127,7 +126,7 @@ test("a message is not acknowledged while its archive fails, and is committed on
   await using world = await startMessageWorld(join(folder, "down"), messagesPipeline(2));
   await world.s3.deleteBucket({ Bucket: ARCHIVE });
   const sent = world.send({ id: "a", amount: 1 });
-  await expect.poll(() => world.dev.snapshot().returned, MESSAGE_WAIT).toBeGreaterThan(0);
+  await expect.poll(() => world.dev.snapshot().returned).toBeGreaterThan(0);
   expect([world.amounts(), world.dev.snapshot().deadLettered]).toEqual([[], 0]);
   await world.s3.createBucket({ Bucket: ARCHIVE });
   await sent;

@@ -64,4 +64,4 @@ test("a terminal shows how far a replay is, JSON has no such lines, and a promot
     `promoted ${run}: 2 objects replaced, 1 kept\n`,
   ]);
   expect(world.rows()).toEqual(["a=1", "b=10", "c=1", "d=14"]);
-}, 120_000);
+});

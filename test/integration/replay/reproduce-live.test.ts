@@ -21,7 +21,6 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 const folder = useTemporaryFolder("reproduce-live");
 const postgres = await usePostgres();
 const credentials = { accessKeyId: "any", secretAccessKey: "any" };
-const WAIT = { timeout: 60_000, interval: 50 };
 let cloud: Awaited<ReturnType<typeof startCloud>>;
 
 beforeAll(async () => {
@@ -108,7 +107,7 @@ async function ingest(s3: S3, name: string, running: RunningPipeline): Promise<v
   for (const [at, [key, body]] of files.entries()) {
     await s3.putObject({ Bucket: name, Key: key, Body: body });
     // One by one: a version that comes after a newer one is not committed.
-    await expect.poll(() => running.snapshot().committed, WAIT).toBe(at + 1);
+    await expect.poll(() => running.snapshot().committed).toBe(at + 1);
   }
 }
 

@@ -106,4 +106,4 @@ test("the commands of the guide repair a day, and its manifest can be reproduced
   const refused = await cli("reproduce", edited);
   expect(refused.err).toContain("was changed after it was written: its digest does not match");
   expect((await cli("replay", "show", "none")).err).toContain('unknown run "none"');
-}, 120_000);
+});

@@ -20,9 +20,6 @@ test.each([
   ["reads and waits afterwards", 2],
 ])(
   "a handler that blocks dev past its lease, and %s, is committed by its first run (R3)",
-  {
-    timeout: 60_000,
-  },
   async (_title, waits) => {
     const data = mkdtempSync(join(tmpdir(), "tidegate-dev-blocked-"));
     const handled: string[] = [];

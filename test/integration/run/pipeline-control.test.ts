@@ -10,7 +10,6 @@ import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const data = join(useTemporaryFolder("control"), "data");
-const WAIT = { timeout: 60_000, interval: 50 };
 const orders = pipeline({
   name: "orders",
   source: { bucket: "shop", prefix: "orders/" },
@@ -34,11 +33,11 @@ test("a pipeline is paused, shown as paused, kept paused by a restart, and resum
   let dev = await startDev(orders, { data, port: 0, metricsPort: 0 }, options);
   try {
     await dev.put("orders/1.csv", "a");
-    await expect.poll(() => dev.snapshot().committed, WAIT).toBe(1);
+    await expect.poll(() => dev.snapshot().committed).toBe(1);
     const paused = await cli("pipeline", "pause", "--reason", "table migration");
     expect(paused).toMatchObject({ code: 0 });
     expect(paused.lines[0]).toMatch(/^orders is paused: 1 process will stop receiving within 2 s/);
-    await expect.poll(() => dev.snapshot().paused?.reason, WAIT).toBe("table migration");
+    await expect.poll(() => dev.snapshot().paused?.reason).toBe("table migration");
     const metrics = await (await fetch(`${dev.metricsOrigin}/metrics`)).text();
     expect(metrics).toMatch(/tidegate_pipeline_paused\{queue="[^"]+"\} 1/);
     expect(logs.join("\n")).toContain("the pipeline is paused");
@@ -68,7 +67,7 @@ test("a pipeline is paused, shown as paused, kept paused by a restart, and resum
 
     const resumed = await cli("pipeline", "resume", "orders");
     expect(resumed.lines[0]).toMatch(/^orders is resumed after .*within 2 s$/);
-    await expect.poll(() => dev.snapshot().committed, WAIT).toBe(1);
+    await expect.poll(() => dev.snapshot().committed).toBe(1);
     expect((await cli("pipeline", "resume")).lines[0]).toContain("nothing was changed");
     expect((await cli("pipeline", "status")).lines[0]).toBe(
       "orders: not paused, 1 process running",

@@ -6,11 +6,12 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type CollectorMood, startOtlpCollector } from "../../support/otlp-collector.ts";
+import { patienceMs } from "../../support/patience.ts";
 
 const WORKER = join(import.meta.dirname, "dead-collector-worker.ts");
 /** Far above the limit of this test, so a process that waits for the exporter does not end. */
 const EXPORTER_MS = "600000";
-const LIMIT_MS = 120_000;
+const LIMIT_MS = patienceMs(120_000);
 
 /** Requests of both exporters that may be on their way when the worker prints its line. */
 const ON_THEIR_WAY = 2;

@@ -11,6 +11,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { parse } from "@cdktf/hcl2json";
 import type { InfraFiles } from "../../../src/infra/root-files.ts";
+import { patienceMs } from "../patience.ts";
 
 export interface EvaluatedResource {
   /** `module.queue`. */
@@ -23,7 +24,7 @@ export interface EvaluatedResource {
 
 const REGION = "us-east-1";
 const ACCOUNT = "000000000000";
-const TERRAFORM_MS_MAX = 120_000;
+const TERRAFORM_MS_MAX = patienceMs(120_000);
 
 /** What AWS adds to a resource, as templates over its own attributes (T1). */
 const COMPUTED: Readonly<Record<string, (body: Body) => Body>> = {

@@ -9,6 +9,8 @@ import pg from "pg";
 import { afterAll, inject } from "vitest";
 import { startDynamoLocal } from "../../../scripts/dynamodb-local.ts";
 import type { LocalServer, Missing } from "../../../scripts/local-server.ts";
+import { type DurationMs, durationMs } from "../../../src/core/units.ts";
+import { patienceMs } from "../patience.ts";
 import { reportMissing } from "../requires.ts";
 import { startPostgres } from "./postgres-server.ts";
 
@@ -59,6 +61,7 @@ export interface TestDynamo {
     readonly region: string;
     readonly endpoint: string;
     readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+    readonly requestMsMax: DurationMs;
   };
 }
 
@@ -79,7 +82,8 @@ function testDynamo(local: Pick<LocalServer, "endpoint"> | Missing): TestDynamo 
   if ("missing" in local) reportMissing("DynamoDB Local", local.missing);
   const endpoint = "endpoint" in local ? local.endpoint : "";
   const credentials = { accessKeyId: "local", secretAccessKey: "local" };
-  const connection = { region: "eu-west-1", endpoint, credentials };
+  const requestMsMax = durationMs(patienceMs(20_000)); // The server shares this machine.
+  const connection = { region: "eu-west-1", endpoint, credentials, requestMsMax };
   let tables = 0;
   return {
     available: "endpoint" in local,

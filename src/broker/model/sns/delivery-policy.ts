@@ -7,6 +7,7 @@
 //   D3. All delays together are at most an hour; a policy that asks for more is refused.
 
 import { unreachable } from "../../../core/assert.ts";
+import { isObject } from "../../../core/is-object.ts";
 import {
   SNS_RETRIES_MAX,
   SNS_RETRY_DELAY_MS_MAX,
@@ -246,8 +247,4 @@ function totalDelayMs(policy: RetryPolicy): number {
     totalMs += httpRetryDelayMs(policy, retry) ?? 0;
   }
   return totalMs;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -5,6 +5,7 @@
 //   V2. Only a policy on the body may nest.
 //   V3. $or is an operator if its value is a list of at least two objects, else an ordinary key.
 
+import { isObject } from "../../../core/is-object.ts";
 import { SNS_FILTER_COMBINATIONS_MAX, SNS_FILTER_KEYS_MAX } from "../../../core/limits.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import { parseIpAddress } from "../ip-network.ts";
@@ -232,8 +233,4 @@ function compileCidr(value: unknown): ValueTest {
 
 function isScalar(value: unknown): value is Scalar {
   return value === null || ["string", "number", "boolean"].includes(typeof value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

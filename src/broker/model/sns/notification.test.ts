@@ -7,7 +7,6 @@ import {
   shareNotification,
   textToSign,
   writeConfirmation,
-  writeNotification,
 } from "./notification.ts";
 import { SharedTexts } from "./shared-texts.ts";
 
@@ -23,6 +22,9 @@ const FIELDS: NotificationFields = {
   attributes: null,
   replayed: false,
 };
+
+const writeNotification = (fields: NotificationFields) =>
+  shareNotification(fields, new SharedTexts()).text;
 
 test("the notification equals the one of AWS byte for byte", () => {
   const attributes = { a: { type: "String", value: "x" }, b: { type: "Binary", value: "AQ==" } };

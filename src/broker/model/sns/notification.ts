@@ -11,7 +11,7 @@
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import type { MessageAttribute } from "../operations.ts";
-import { NO_TEXT, type SharedText, SharedTexts } from "./shared-texts.ts";
+import { NO_TEXT, type SharedText, type SharedTexts } from "./shared-texts.ts";
 import type { SignatureVersion } from "./topic-operations-contract.ts";
 
 /** Length of a base64 signature with a key of 2,048 bits. */
@@ -39,10 +39,6 @@ export interface NotificationFields {
   readonly unsubscribeUrl: string;
   readonly attributes: Readonly<Record<string, MessageAttribute>> | null;
   readonly replayed: boolean;
-}
-
-export function writeNotification(fields: NotificationFields): string {
-  return shareNotification(fields, new SharedTexts()).text;
 }
 
 /** The notification of one copy, with the texts that it shares with others (N5). */

@@ -3,6 +3,7 @@
 //   F2. A fault that could never fire, or that the AWS service could never show, is rejected:
 //       reorder is for standard queues, delayMs for "delay", actions for faults of requests.
 
+import { isObject } from "../../../core/is-object.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { FaultKind, FaultService, FaultSpec } from "../../model/fault-plan.ts";
 import { S3_ACTIONS } from "../s3/s3-routes.ts";
@@ -137,10 +138,6 @@ function checkActions(service: FaultService, actions: unknown, report: Report): 
     if (typeof name === "string" && ACTION_NAMES[service].includes(name)) continue;
     report(`.actions[${index}]`, `unknown action ${shown(name)} on a ${service}`);
   }
-}
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isWhole(value: unknown, min: number, max: number): boolean {

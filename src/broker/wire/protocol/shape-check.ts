@@ -4,6 +4,7 @@
 //   K2. A wrong type is reported with the message of AWS's own parser.
 
 import { unreachable } from "../../../core/assert.ts";
+import { isObject } from "../../../core/is-object.ts";
 import type { MapShape, Shape, StructureShape } from "./shape.ts";
 
 /** Returns what is wrong with a value, or null if its types are right. */
@@ -76,10 +77,6 @@ function compileStructure(shape: StructureShape): ShapeCheck {
     }
     return null;
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function misfit(value: unknown, wanted: string): string {
