@@ -27,6 +27,12 @@ export type {
   RedriveSummary,
 } from "../operate/dead-letters.ts";
 export type {
+  EventHistories,
+  EventHistory,
+  RetriedRecord,
+  RetryOutcome,
+} from "../operate/history.ts";
+export type {
   HeldFilter,
   LateRecords,
   ListedHeld,

@@ -5,6 +5,7 @@
 
 import { type CompletenessReader, completenessOf } from "./completeness.ts";
 import { type DeadLetters, deadLettersOf } from "./dead-letters.ts";
+import { type EventHistories, historiesOf } from "./history.ts";
 import { type LateRecords, lateRecordsOf } from "./late.ts";
 import { type PipelineControl, pipelineControlOf } from "./pause.ts";
 import { type QuarantinedRows, quarantinedRowsOf } from "./quarantine.ts";
@@ -22,6 +23,8 @@ export interface Operator extends AsyncDisposable {
   readonly control: PipelineControl;
   /** Up to which event time the pipeline is complete. */
   readonly completeness: CompletenessReader;
+  /** What happened to an event. */
+  readonly history: EventHistories;
   close(): Promise<void>;
 }
 
@@ -35,6 +38,7 @@ export function openOperator(options: SourceOptions = {}): Operator {
     quarantine: quarantinedRowsOf(sources),
     control: pipelineControlOf(sources),
     completeness: completenessOf(sources),
+    history: historiesOf(sources),
     close,
     [Symbol.asyncDispose]: close,
   };

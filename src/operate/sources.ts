@@ -125,6 +125,12 @@ export class Sources {
     return this.#queues;
   }
 
+  /** The queue as the caller names it; null if it does not. */
+  queueName(): string | null {
+    const { queue } = this.#options;
+    return typeof queue === "object" ? queue.name : (queue ?? null);
+  }
+
   /** Where queues and objects are (S1). */
   server(): Promise<Server> {
     const { endpoint, region, data, ledger } = this.#options;

@@ -24,6 +24,7 @@ const source = [
   "src/operate/completeness.ts",
   "src/operate/dead-letters.ts",
   "src/operate/pause.ts",
+  "src/operate/history.ts",
   "src/ingest/late/complete-up-to.ts",
   "src/ingest/dead-letters/dead-letter-access.ts",
 ]
@@ -66,6 +67,7 @@ test.each([
   ["completeness", ["Completeness", "PipelineCompleteness"]],
   ["dead letters", ["DeadLetterAccess", "DeadLetters"]],
   ["control", ["PipelineControl"]],
+  ["history", ["EventHistories"]],
   ["filter", ["DeadLetterSelection"]],
   ["audit option", ["AuditCall"]],
   ["redrive option", ["RedriveRequest"]],

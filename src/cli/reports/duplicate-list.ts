@@ -6,9 +6,9 @@
 
 import type { EpochMs } from "../../core/units.ts";
 import { namesOf } from "../../ledger/search-records.ts";
+import { lastDuplicate } from "../../operate/history/last-duplicate.ts";
 import type { Ledger, Note } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
-import { lastDuplicate } from "../../run/why/last-duplicate.ts";
 
 const NOTES_PER_PAGE = 1_000;
 

@@ -5,14 +5,14 @@ import type { EpochMs } from "../../core/units.ts";
 import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
 import { LIST_PAGE_MAX } from "../../ledger/list-records.ts";
 import { namesOf } from "../../ledger/search-records.ts";
-import type { Ledger, ListedRecord, RecordOrder, RecordQuery, RunRow } from "../../ports/ledger.ts";
-import type { LedgerScope } from "../../ports/record.ts";
 import {
   effectRowsOf,
   OUTCOMES,
   type OutcomeName,
   outcomeName,
-} from "../../run/why/record-outcomes.ts";
+} from "../../operate/history/record-outcomes.ts";
+import type { Ledger, ListedRecord, RecordOrder, RecordQuery, RunRow } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
 
 export interface RecordListRequest {
   readonly pipeline?: string | undefined;

@@ -2,8 +2,8 @@
 
 import { parseInstant } from "../../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../../core/units.ts";
+import { OUTCOMES, type OutcomeName } from "../../../operate/history/record-outcomes.ts";
 import type { RecordOrder } from "../../../ports/ledger.ts";
-import { OUTCOMES, type OutcomeName } from "../../../run/why/record-outcomes.ts";
 import {
   command,
   EXIT_OK,
