@@ -56,4 +56,12 @@ export type {
   QuarantineSelection,
   RedrivenSet,
 } from "../operate/quarantine.ts";
+export type {
+  DuplicatedRecord,
+  ProcessedRecord,
+  RecordList,
+  RecordListOptions,
+  RecordLists,
+  RecordSelection,
+} from "../operate/records.ts";
 export type { SourceOptions } from "../operate/sources.ts";

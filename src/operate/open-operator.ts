@@ -9,6 +9,7 @@ import { type EventHistories, historiesOf } from "./history.ts";
 import { type LateRecords, lateRecordsOf } from "./late.ts";
 import { type PipelineControl, pipelineControlOf } from "./pause.ts";
 import { type QuarantinedRows, quarantinedRowsOf } from "./quarantine.ts";
+import { type RecordLists, recordListsOf } from "./records.ts";
 import { type SourceOptions, Sources } from "./sources.ts";
 
 /** One pipeline, or all pipelines of a ledger. Close it to release what it opened. */
@@ -25,6 +26,8 @@ export interface Operator extends AsyncDisposable {
   readonly completeness: CompletenessReader;
   /** What happened to an event. */
   readonly history: EventHistories;
+  /** What the ledger has processed. */
+  readonly records: RecordLists;
   close(): Promise<void>;
 }
 
@@ -39,6 +42,7 @@ export function openOperator(options: SourceOptions = {}): Operator {
     control: pipelineControlOf(sources),
     completeness: completenessOf(sources),
     history: historiesOf(sources),
+    records: recordListsOf(sources),
     close,
     [Symbol.asyncDispose]: close,
   };

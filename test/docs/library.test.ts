@@ -25,6 +25,7 @@ const source = [
   "src/operate/dead-letters.ts",
   "src/operate/pause.ts",
   "src/operate/history.ts",
+  "src/operate/records.ts",
   "src/ingest/late/complete-up-to.ts",
   "src/ingest/dead-letters/dead-letter-access.ts",
 ]
@@ -68,6 +69,8 @@ test.each([
   ["dead letters", ["DeadLetterAccess", "DeadLetters"]],
   ["control", ["PipelineControl"]],
   ["history", ["EventHistories"]],
+  ["records", ["RecordLists"]],
+  ["selection", ["RecordSelection"]],
   ["filter", ["DeadLetterSelection"]],
   ["audit option", ["AuditCall"]],
   ["redrive option", ["RedriveRequest"]],
