@@ -40,6 +40,7 @@ export type {
   ReleaseRequest,
   ReleaseSummary,
 } from "../operate/late.ts";
+export type { LineageAnswer, LineageFormat, LineageReader, OwnedRow } from "../operate/lineage.ts";
 export { type Operator, openOperator } from "../operate/open-operator.ts";
 export type {
   CountedStatus,
@@ -64,4 +65,5 @@ export type {
   RecordLists,
   RecordSelection,
 } from "../operate/records.ts";
+export type { ListedRun, RunReader } from "../operate/runs.ts";
 export type { SourceOptions } from "../operate/sources.ts";

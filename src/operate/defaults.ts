@@ -1,4 +1,5 @@
-// Defaults: what an action does unless its caller says otherwise. Commands show them in their help.
+// Defaults: what an action does unless its caller says otherwise, and what it lets its caller
+// choose. Commands show them in their help.
 
 /** Records that a list has. */
 export const RECORDS_LIMIT = 100;
@@ -6,3 +7,4 @@ export const RECORDS_LIMIT = 100;
 export const DUPLICATES_LIMIT = 10;
 
 export { REDRIVE_DEFAULTS } from "../ingest/policy/redrive-stop.ts";
+export { LINEAGE_FORMATS } from "../lineage/merge-documents.ts";

@@ -7,9 +7,11 @@ import { type CompletenessReader, completenessOf } from "./completeness.ts";
 import { type DeadLetters, deadLettersOf } from "./dead-letters.ts";
 import { type EventHistories, historiesOf } from "./history.ts";
 import { type LateRecords, lateRecordsOf } from "./late.ts";
+import { type LineageReader, lineageOf } from "./lineage.ts";
 import { type PipelineControl, pipelineControlOf } from "./pause.ts";
 import { type QuarantinedRows, quarantinedRowsOf } from "./quarantine.ts";
 import { type RecordLists, recordListsOf } from "./records.ts";
+import { type RunReader, runsOf } from "./runs.ts";
 import { type SourceOptions, Sources } from "./sources.ts";
 
 /** One pipeline, or all pipelines of a ledger. Close it to release what it opened. */
@@ -28,6 +30,10 @@ export interface Operator extends AsyncDisposable {
   readonly history: EventHistories;
   /** What the ledger has processed. */
   readonly records: RecordLists;
+  /** What runs read and wrote. */
+  readonly lineage: LineageReader;
+  /** The runs of a ledger, and their manifests. */
+  readonly runs: RunReader;
   close(): Promise<void>;
 }
 
@@ -43,6 +49,8 @@ export function openOperator(options: SourceOptions = {}): Operator {
     completeness: completenessOf(sources),
     history: historiesOf(sources),
     records: recordListsOf(sources),
+    lineage: lineageOf(sources),
+    runs: runsOf(sources),
     close,
     [Symbol.asyncDispose]: close,
   };

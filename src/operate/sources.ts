@@ -101,11 +101,18 @@ export class Sources {
   async scopes(): Promise<readonly LedgerScope[]> {
     const named = await this.#name();
     if (named !== null) return [named.scope];
+    return this.generations();
+  }
+
+  /** Like `scopes`, but with every generation of the pipeline unless one is named. */
+  async generations(): Promise<readonly LedgerScope[]> {
     const { generation: wanted } = this.#options;
+    const pipeline = (await this.#name())?.scope.pipeline;
     const stats = await (await this.reader()).stats();
     return stats
+      .filter((scope) => pipeline === undefined || scope.pipeline === pipeline)
       .filter(({ generation }) => wanted === undefined || generation === wanted)
-      .map(({ pipeline, generation }) => ({ pipeline, generation }));
+      .map((scope) => ({ pipeline: scope.pipeline, generation: scope.generation }));
   }
 
   /** The only scope; throws if there are several (S4). */
@@ -131,6 +138,12 @@ export class Sources {
     return typeof queue === "object" ? queue.name : (queue ?? null);
   }
 
+  /** The URL of the ledger (S1). */
+  ledgerUrl(): string {
+    const { ledger, data } = this.#options;
+    return ledgerUrl({ ledger: urlOf(ledger), data });
+  }
+
   /** Where queues and objects are (S1). */
   server(): Promise<Server> {
     const { endpoint, region, data, ledger } = this.#options;
@@ -153,9 +166,9 @@ export class Sources {
   }
 
   async #openLedger(mode: { readonly readOnly?: true; readonly migrate?: false }): Promise<Ledger> {
-    const { ledger: given, data } = this.#options;
-    if (given !== undefined && typeof given !== "string") return given; // S3
-    const ledger = await openLedger(ledgerUrl({ ledger: given, data }), systemPorts, mode);
+    const { ledger: given } = this.#options;
+    if (typeof given === "object") return given; // S3
+    const ledger = await openLedger(this.ledgerUrl(), systemPorts, mode);
     this.#closers.push(() => ledger.close());
     return ledger;
   }

@@ -26,6 +26,8 @@ const source = [
   "src/operate/pause.ts",
   "src/operate/history.ts",
   "src/operate/records.ts",
+  "src/operate/lineage.ts",
+  "src/operate/runs.ts",
   "src/ingest/late/complete-up-to.ts",
   "src/ingest/dead-letters/dead-letter-access.ts",
 ]
@@ -71,6 +73,8 @@ test.each([
   ["history", ["EventHistories"]],
   ["records", ["RecordLists"]],
   ["selection", ["RecordSelection"]],
+  ["lineage", ["LineageReader"]],
+  ["runs", ["RunReader"]],
   ["filter", ["DeadLetterSelection"]],
   ["audit option", ["AuditCall"]],
   ["redrive option", ["RedriveRequest"]],

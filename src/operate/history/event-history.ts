@@ -28,7 +28,7 @@ import { asRecordKey } from "../../ledger/record-state.ts";
 import { namesOf } from "../../ledger/search-records.ts";
 import type { Ledger, Note, RecordView, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordInput, RecordKey } from "../../ports/record.ts";
-import { outputOfRun, type RowsLocation } from "../../run/lineage/recorded-run.ts";
+import { outputOfRun, type RowsLocation } from "../lineage/recorded-facts.ts";
 import { type LastDuplicate, lastDuplicate } from "./last-duplicate.ts";
 
 /** What the ledger stores about a record. */
