@@ -6,8 +6,11 @@
 import { type CompletenessReader, completenessOf } from "./completeness.ts";
 import { type DeadLetters, deadLettersOf } from "./dead-letters.ts";
 import { type EventHistories, historiesOf } from "./history.ts";
+import { type JobAccess, jobsOf } from "./jobs.ts";
 import { type LateRecords, lateRecordsOf } from "./late.ts";
+import { type LedgerAccess, ledgerOf } from "./ledgers.ts";
 import { type LineageReader, lineageOf } from "./lineage.ts";
+import { type OutboxAccess, outboxOf } from "./outbox.ts";
 import { type PipelineControl, pipelineControlOf } from "./pause.ts";
 import { type QuarantinedRows, quarantinedRowsOf } from "./quarantine.ts";
 import { type RecordLists, recordListsOf } from "./records.ts";
@@ -34,6 +37,12 @@ export interface Operator extends AsyncDisposable {
   readonly lineage: LineageReader;
   /** The runs of a ledger, and their manifests. */
   readonly runs: RunReader;
+  /** Batches of jobs that the pipeline processes. */
+  readonly jobs: JobAccess;
+  /** What producers left pending. */
+  readonly outbox: OutboxAccess;
+  /** The store behind the pipeline. */
+  readonly ledger: LedgerAccess;
   close(): Promise<void>;
 }
 
@@ -51,6 +60,9 @@ export function openOperator(options: SourceOptions = {}): Operator {
     records: recordListsOf(sources),
     lineage: lineageOf(sources),
     runs: runsOf(sources),
+    jobs: jobsOf(sources),
+    outbox: outboxOf(sources),
+    ledger: ledgerOf(sources),
     close,
     [Symbol.asyncDispose]: close,
   };
