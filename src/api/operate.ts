@@ -26,6 +26,36 @@ export type {
   RedriveRequest,
   RedriveSummary,
 } from "../operate/dead-letters.ts";
+export {
+  type BackupReport,
+  backupFolder,
+  type CompactReport,
+  compactStores,
+  type RestoreReport,
+  restoreFolder,
+} from "../operate/folders.ts";
+export type {
+  EventHistories,
+  EventHistory,
+  RetriedRecord,
+  RetryOutcome,
+} from "../operate/history.ts";
+export type {
+  BatchJob,
+  BatchReport,
+  Job,
+  JobAccess,
+  JobInput,
+  JobInputs,
+  JobRetryOptions,
+  JobRetrySummary,
+  JobStatus,
+  LeasedJobs,
+  RegisterBatchResult,
+  RegisterOptions,
+  SweepOptions,
+  SweepReport,
+} from "../operate/jobs.ts";
 export type {
   HeldFilter,
   LateRecords,
@@ -34,7 +64,10 @@ export type {
   ReleaseRequest,
   ReleaseSummary,
 } from "../operate/late.ts";
+export type { LedgerAccess, RecordView, ScopeStats } from "../operate/ledgers.ts";
+export type { LineageAnswer, LineageFormat, LineageReader, OwnedRow } from "../operate/lineage.ts";
 export { type Operator, openOperator } from "../operate/open-operator.ts";
+export type { OutboxAccess, OutboxCounts, RelayReport } from "../operate/outbox.ts";
 export type {
   CountedStatus,
   Pause,
@@ -50,4 +83,13 @@ export type {
   QuarantineSelection,
   RedrivenSet,
 } from "../operate/quarantine.ts";
+export type {
+  DuplicatedRecord,
+  ProcessedRecord,
+  RecordList,
+  RecordListOptions,
+  RecordLists,
+  RecordSelection,
+} from "../operate/records.ts";
+export type { ListedRun, RunReader } from "../operate/runs.ts";
 export type { SourceOptions } from "../operate/sources.ts";

@@ -5,9 +5,16 @@
 
 import { type CompletenessReader, completenessOf } from "./completeness.ts";
 import { type DeadLetters, deadLettersOf } from "./dead-letters.ts";
+import { type EventHistories, historiesOf } from "./history.ts";
+import { type JobAccess, jobsOf } from "./jobs.ts";
 import { type LateRecords, lateRecordsOf } from "./late.ts";
+import { type LedgerAccess, ledgerOf } from "./ledgers.ts";
+import { type LineageReader, lineageOf } from "./lineage.ts";
+import { type OutboxAccess, outboxOf } from "./outbox.ts";
 import { type PipelineControl, pipelineControlOf } from "./pause.ts";
 import { type QuarantinedRows, quarantinedRowsOf } from "./quarantine.ts";
+import { type RecordLists, recordListsOf } from "./records.ts";
+import { type RunReader, runsOf } from "./runs.ts";
 import { type SourceOptions, Sources } from "./sources.ts";
 
 /** One pipeline, or all pipelines of a ledger. Close it to release what it opened. */
@@ -22,6 +29,20 @@ export interface Operator extends AsyncDisposable {
   readonly control: PipelineControl;
   /** Up to which event time the pipeline is complete. */
   readonly completeness: CompletenessReader;
+  /** What happened to an event. */
+  readonly history: EventHistories;
+  /** What the ledger has processed. */
+  readonly records: RecordLists;
+  /** What runs read and wrote. */
+  readonly lineage: LineageReader;
+  /** The runs of a ledger, and their manifests. */
+  readonly runs: RunReader;
+  /** Batches of jobs that the pipeline processes. */
+  readonly jobs: JobAccess;
+  /** What producers left pending. */
+  readonly outbox: OutboxAccess;
+  /** The store behind the pipeline. */
+  readonly ledger: LedgerAccess;
   close(): Promise<void>;
 }
 
@@ -35,6 +56,13 @@ export function openOperator(options: SourceOptions = {}): Operator {
     quarantine: quarantinedRowsOf(sources),
     control: pipelineControlOf(sources),
     completeness: completenessOf(sources),
+    history: historiesOf(sources),
+    records: recordListsOf(sources),
+    lineage: lineageOf(sources),
+    runs: runsOf(sources),
+    jobs: jobsOf(sources),
+    outbox: outboxOf(sources),
+    ledger: ledgerOf(sources),
     close,
     [Symbol.asyncDispose]: close,
   };

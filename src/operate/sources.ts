@@ -16,6 +16,7 @@ import type { OwnDecoding } from "../ingest/spec/own-source.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, NoteKind } from "../ports/ledger.ts";
+import type { Outbox } from "../ports/outbox.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import type { LedgerScope } from "../ports/record.ts";
@@ -24,7 +25,10 @@ import { type AwsEnvironment, openAwsEnvironment } from "../run/open/aws-environ
 import { closeAll } from "../run/open/close-all.ts";
 import { findServer, ledgerUrl, type Server } from "../run/open/find-server.ts";
 import { isPipelineFile, loadPipeline } from "../run/open/load-pipeline.ts";
-import { openLedger } from "../run/open/open-ledger.ts";
+import { type OpenLedgerOptions, openLedger } from "../run/open/open-ledger.ts";
+import { openOutbox } from "../run/open/open-outbox.ts";
+import { type OpenedTarget, openTarget } from "../run/open/open-target.ts";
+import { parseStoreUrl } from "../run/open/store-url.ts";
 
 /** Which pipeline, and where its ledger and queues are. */
 export interface SourceOptions {
@@ -36,6 +40,10 @@ export interface SourceOptions {
   readonly ledger?: string | Ledger | undefined;
   /** Name, URL or ARN of the source queue, or the queue. Default: the pipeline's. */
   readonly queue?: string | Queue | undefined;
+  /** ARN of the topic that jobs are sent to, instead of a queue. */
+  readonly topic?: string | undefined;
+  /** An outbox URL, or an open outbox. Default: in the ledger's store, except on DynamoDB. */
+  readonly outbox?: string | Outbox | undefined;
   /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
   readonly deadLetterQueue?: string | Queue | null | undefined;
   /** SQS and S3 endpoint. Default: see S1. */
@@ -43,6 +51,8 @@ export interface SourceOptions {
   readonly region?: string | undefined;
   /** Folder of the default ledger, and of a cloud that may run. Default: ".tidegate". */
   readonly data?: string | undefined;
+  /** Believes the clock, however far it is ahead of a store. Default: false. */
+  readonly acceptClock?: boolean | undefined;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
 }
@@ -71,6 +81,8 @@ export class Sources {
   #writer: Promise<Ledger> | null = null;
   #queues: Promise<OpenQueues | null> | null = null;
   #server: Promise<Server> | null = null;
+  #outbox: Promise<Outbox> | null = null;
+  #target: Promise<OpenedTarget["target"]> | null = null;
 
   constructor(options: SourceOptions = {}) {
     this.#options = options;
@@ -100,15 +112,27 @@ export class Sources {
     return this.#writer;
   }
 
+  /** Creates the ledger if it is missing; `listing` is for DynamoDB. */
+  async createLedger(listing: boolean): Promise<void> {
+    await this.#openLedger(listing ? { migrate: true, listing } : { migrate: true });
+  }
+
   /** The named pipeline, or all pipelines of the ledger (S4). */
   async scopes(): Promise<readonly LedgerScope[]> {
     const named = await this.#name();
     if (named !== null) return [named.scope];
+    return this.generations();
+  }
+
+  /** Like `scopes`, but with every generation of the pipeline unless one is named. */
+  async generations(): Promise<readonly LedgerScope[]> {
     const { generation: wanted } = this.#options;
+    const pipeline = (await this.#name())?.scope.pipeline;
     const stats = await (await this.reader()).stats();
     return stats
+      .filter((scope) => pipeline === undefined || scope.pipeline === pipeline)
       .filter(({ generation }) => wanted === undefined || generation === wanted)
-      .map(({ pipeline, generation }) => ({ pipeline, generation }));
+      .map((scope) => ({ pipeline: scope.pipeline, generation: scope.generation }));
   }
 
   /** The scope of an action on notes of that kind; throws if there are several (S4). */
@@ -128,10 +152,55 @@ export class Sources {
     return this.#queues;
   }
 
+  /** The queue as the caller names it; null if it does not. */
+  queueName(): string | null {
+    const { queue } = this.#options;
+    return typeof queue === "object" ? queue.name : (queue ?? null);
+  }
+
+  /** Whether the caller names a pipeline. */
+  isNamed(): boolean {
+    return this.#options.pipeline !== undefined;
+  }
+
+  /** Whether the caller names either a queue or a topic. */
+  hasOneTarget(): boolean {
+    return (this.#options.topic === undefined) !== (this.#options.queue === undefined);
+  }
+
+  /** The outbox of producers. */
+  outbox(): Promise<Outbox> {
+    this.#outbox ??= this.#openOutbox();
+    return this.#outbox;
+  }
+
+  /** The topic or queue that jobs are sent to. */
+  target(): Promise<OpenedTarget["target"]> {
+    this.#target ??= this.#openTarget();
+    return this.#target;
+  }
+
+  /** Its name in the outbox: the last part of a name, URL or ARN; nothing is opened. */
+  async targetName(): Promise<string> {
+    const { queue, topic } = await this.#targetNamed();
+    const name = (topic ?? queue)?.split(/[/:]/).at(-1) ?? "";
+    if (name !== "") return name;
+    const message =
+      "the queue of the jobs is unknown; name it with --queue, or --topic for a topic";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+
+  /** The URL of the ledger (S1). */
+  ledgerUrl(): string {
+    const { ledger, data } = this.#options;
+    return ledgerUrl({ ledger: urlOf(ledger), data });
+  }
+
   /** Where queues and objects are (S1). */
   server(): Promise<Server> {
-    const { endpoint, region, data, ledger } = this.#options;
-    this.#server ??= findServer({ endpoint, region, data, ledger: urlOf(ledger) });
+    const { endpoint, region, data, ledger, outbox } = this.#options;
+    const stores = { ledger: urlOf(ledger), outbox: urlOf(outbox) };
+    this.#server ??= findServer({ endpoint, region, data, ...stores });
     return this.#server;
   }
 
@@ -164,12 +233,41 @@ export class Sources {
     return this.#named;
   }
 
-  async #openLedger(mode: { readonly readOnly?: true; readonly migrate?: false }): Promise<Ledger> {
-    const { ledger: given, data } = this.#options;
-    if (given !== undefined && typeof given !== "string") return given; // S3
-    const ledger = await openLedger(ledgerUrl({ ledger: given, data }), systemPorts, mode);
+  get #ports() {
+    return { clock: this.clock, random: this.random, turn: systemPorts.turn };
+  }
+
+  async #openLedger(mode: OpenLedgerOptions): Promise<Ledger> {
+    const { ledger: given, acceptClock = false } = this.#options;
+    if (typeof given === "object") return given; // S3
+    const ledger = await openLedger(this.ledgerUrl(), this.#ports, { ...mode, acceptClock });
     this.#closers.push(() => ledger.close());
     return ledger;
+  }
+
+  async #openOutbox(): Promise<Outbox> {
+    const { outbox: given, acceptClock = false } = this.#options;
+    if (typeof given === "object") return given; // S3
+    const url = given ?? outboxUrl(this.ledgerUrl());
+    const outbox = await openOutbox(url, this.#ports, { acceptClock });
+    this.#closers.push(() => outbox.close());
+    return outbox;
+  }
+
+  async #targetNamed() {
+    const { topic } = this.#options;
+    if (topic !== undefined) return { topic };
+    const queue = this.queueName() ?? (await this.pipeline())?.source.queue ?? undefined;
+    return { queue };
+  }
+
+  async #openTarget(): Promise<OpenedTarget["target"]> {
+    const { queue, topic } = this.#options;
+    if (typeof queue === "object" && topic === undefined) return queue; // S3
+    const server = await this.server();
+    const { target, close } = await openTarget({ ...(await this.#targetNamed()), server });
+    this.#closers.push(close);
+    return target;
   }
 
   async #queueInDossiers(): Promise<string | null> {
@@ -227,7 +325,14 @@ function refuseMixed(what: string): never {
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 
-/** An open ledger is taken for another one than the data folder's. */
-function urlOf(ledger: SourceOptions["ledger"]): string | undefined {
-  return ledger === undefined || typeof ledger === "string" ? ledger : "memory:";
+/** An open store is taken for another one than the data folder's. */
+function urlOf(store: string | object | undefined): string | undefined {
+  return typeof store === "object" ? "memory:" : store;
+}
+
+/** The outbox in the ledger's store. DynamoDB keeps them in separate tables. */
+function outboxUrl(ledger: string): string {
+  if (parseStoreUrl(ledger, "ledger").store !== "dynamodb") return ledger;
+  const message = "an outbox on DynamoDB has its own table; name it with --outbox";
+  throw new TidegateError("TG_CONFIG_INVALID", message);
 }

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import stations from "../../examples/stations/pipeline.ts";
+import { describeHistory } from "../../src/operate/history/describe-history.ts";
+import { openOperator } from "../../src/operate/open-operator.ts";
 import { systemPorts } from "../../src/platform/index.ts";
 import { type RunningDev, startDev } from "../../src/run/dev/start-dev.ts";
 import { openLedger } from "../../src/run/open/open-ledger.ts";
-import { describeHistory } from "../../src/run/why/describe-history.ts";
-import { findHistories } from "../../src/run/why/event-history.ts";
 import { launchBrowser } from "../support/console-browser.ts";
 import { WAIT_MS_MAX } from "../support/patience.ts";
 import { requirePart } from "../support/requires.ts";
@@ -60,7 +60,7 @@ async function drop(name: string, text: string): Promise<void> {
 async function whyOf(what: string): Promise<string> {
   const url = `sqlite:${join(data, "ledger.db")}`;
   const ledger = await openLedger(url, systemPorts, { readOnly: true });
-  const [history] = await findHistories(ledger, { what });
+  const [history] = await openOperator({ ledger }).history.find(what);
   await ledger.close();
   return history === undefined ? "" : describeHistory(history, what).join("\n");
 }

@@ -2,8 +2,8 @@
 // object to its rows.
 
 import { describe, expect, onTestFinished, test } from "vitest";
+import { findRowOrigin, rowsOfObject } from "../../src/operate/lineage/row-lineage.ts";
 import type { Effect } from "../../src/ports/sink.ts";
-import { findRowOrigin, rowsOfObject } from "../../src/run/lineage/row-lineage.ts";
 import { createTableSink } from "../../src/sinks/table/index.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import { anyInput } from "../support/stores/any-input.ts";

@@ -2,8 +2,7 @@
 
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import { reasonOf } from "../../core/errors.ts";
-import type { RegisterBatchResult } from "../../produce/batches.ts";
-import type { BatchJob, BatchReport } from "../../produce/jobs.ts";
+import type { BatchJob, BatchReport, RegisterBatchResult } from "../../operate/jobs.ts";
 
 /** Jobs of a batch that are not done. */
 export function openOf({ open }: BatchReport): number {

@@ -54,7 +54,8 @@ interface LocationFlags extends SourceOptions {
 
 /** The options of an operator that the flags of a command name. */
 export function sourceOptions(flags: LocationFlags): SourceOptions {
-  const { pipeline, generation, ledger, data, queue, endpoint, region } = flags;
+  const { pipeline, generation, ledger, data, queue, topic, outbox, endpoint, region } = flags;
   const deadLetterQueue = flags["dead-letter-queue"];
-  return { pipeline, generation, ledger, data, queue, deadLetterQueue, endpoint, region };
+  const stores = { ledger, data, outbox };
+  return { pipeline, generation, ...stores, queue, topic, deadLetterQueue, endpoint, region };
 }

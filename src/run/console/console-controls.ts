@@ -6,20 +6,16 @@ import { TidegateError } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
 import { endPause, setPause } from "../../ingest/running/pause.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { historyOf } from "../../operate/history/event-history.ts";
+import { type RetryOutcome, retryRecord, retryText } from "../../operate/history/retry-record.ts";
 import { readPipelineStatus } from "../../operate/pause.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RetryView } from "../../ports/console/console-control-views.ts";
 import type { ConsoleControls } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
-import {
-  type EmbeddedQueues,
-  type RetryOutcome,
-  retryRecord,
-  retryText,
-} from "../control/retry-record.ts";
+import type { EmbeddedQueues } from "../open/embedded-queues.ts";
 import type { Replays } from "../replay/replays.ts";
-import { historyOf } from "../why/event-history.ts";
 
 export interface ControlParts {
   readonly clock: Clock;

@@ -10,6 +10,9 @@ import { epochMs } from "../../core/units.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import { namesOf } from "../../ledger/search-records.ts";
+import { describeHistory } from "../../operate/history/describe-history.ts";
+import { type EventHistory, historyOf } from "../../operate/history/event-history.ts";
+import { effectRowsOf, OUTCOMES, outcomeName } from "../../operate/history/record-outcomes.ts";
 import type {
   RecordHistory,
   RecordPageView,
@@ -19,9 +22,6 @@ import type {
 import type { RecordSearch } from "../../ports/console/console-source.ts";
 import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
-import { describeHistory } from "../why/describe-history.ts";
-import { type EventHistory, historyOf } from "../why/event-history.ts";
-import { effectRowsOf, OUTCOMES, outcomeName } from "../why/record-outcomes.ts";
 import { deadLetterView } from "./dead-letter-reads.ts";
 
 /** Records that one page of a search looks at (R1). */

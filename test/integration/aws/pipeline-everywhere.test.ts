@@ -16,6 +16,7 @@ import { createTaskPipeline } from "../../../src/adapters/task/task-handler.ts";
 import { createCloudQueue, startCloud as startPublicCloud } from "../../../src/api/cloud.ts";
 import { startCloud } from "../../../src/cloud/start-cloud.ts";
 import { seconds } from "../../../src/core/units.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
 import type { RunSettings } from "../../../src/run/config.ts";
 import { devSetup } from "../../../src/run/dev/dev-setup.ts";
@@ -24,7 +25,6 @@ import { startDev } from "../../../src/run/dev/start-dev.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import type { RunningPipeline } from "../../../src/run/run-pipeline.ts";
 import { startOnAws, startPipeline } from "../../../src/run/start-pipeline.ts";
-import { findHistories } from "../../../src/run/why/event-history.ts";
 import { startEventSourceMapping } from "../../../src/testkit/lambda/start-event-source-mapping.ts";
 import { useDynamo, usePostgres } from "../../support/stores/database-servers.ts";
 
@@ -224,7 +224,7 @@ async function statesOf(url: string): Promise<string[]> {
   const ledger = await openLedger(url, systemPorts);
   const states: string[] = [];
   for (const name of ["b.jsonl", "broken.csv"]) {
-    const lives = await findHistories(ledger, { what: `s3://stations/observations/${name}` });
+    const lives = await openOperator({ ledger }).history.find(`s3://stations/observations/${name}`);
     states.push(...new Set(lives.map(({ state }) => state)));
   }
   await ledger.close();

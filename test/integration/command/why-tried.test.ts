@@ -1,8 +1,8 @@
 // tidegate why by object, for events that are neither applied nor dead-lettered yet.
 
 import { expect, test } from "vitest";
-import { describeHistory } from "../../../src/run/why/describe-history.ts";
-import { findHistories } from "../../../src/run/why/event-history.ts";
+import { describeHistory } from "../../../src/operate/history/describe-history.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { createConsumerWorld } from "../../support/consumer-world.ts";
 
 const BUCKET = "inbox";
@@ -14,7 +14,7 @@ const retry = { attempts: 5, baseMs: 60_000, capMs: 60_000 };
 type World = Awaited<ReturnType<typeof createConsumerWorld>>;
 
 async function outcomes(world: World, what: string): Promise<(string | undefined)[]> {
-  const lives = await findHistories(world.ledger, { what });
+  const lives = await openOperator({ ledger: world.ledger }).history.find(what);
   return lives.map((life) => describeHistory(life, what)[2]?.trim());
 }
 
@@ -35,7 +35,7 @@ test("an event whose attempt failed is found by its object until it is applied, 
   expect(await outcomes(world, OBJECT)).toEqual(failed);
   expect(await outcomes(world, KEY)).toEqual(failed);
   expect(await outcomes(world, `s3://elsewhere/${KEY}`)).toEqual([]);
-  const [life] = await findHistories(world.ledger, { what: OBJECT });
+  const [life] = await openOperator({ ledger: world.ledger }).history.find(OBJECT);
   expect(life?.entries.at(-1)?.failure?.message).toContain("not today");
   state.broken = false;
   await world.pass(180_000);

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { CONSOLE_ROUTES } from "../../../src/console/api/routes.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
+import { describeHistory } from "../../../src/operate/history/describe-history.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
 import type { Ledger } from "../../../src/ports/ledger.ts";
 import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
-import { describeHistory } from "../../../src/run/why/describe-history.ts";
-import { findHistories } from "../../../src/run/why/event-history.ts";
 import { CONSOLE_PATHS, consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -165,7 +165,7 @@ test("the timeline of a record is what tidegate why says", async () => {
   expect(page.records).toHaveLength(1);
   const [{ key }] = page.records;
   const { body: record } = await api.call(`/records/${key}`);
-  const [history] = await findHistories(ledger, { what: "bad-1", ...scope });
+  const [history] = await openOperator({ ledger, ...scope }).history.find("bad-1");
   expect(record.text).toEqual(describeHistory(history as never, key));
   expect(record.timeline.map(({ status }: { status: string }) => status)).toEqual(
     history?.entries.map(({ status }) => status),

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { durationMs } from "../../../src/core/units.ts";
 import { createDeadLetterAccess } from "../../../src/ingest/dead-letters/dead-letter-access.ts";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { systemRandom } from "../../../src/platform/system-random.ts";
-import { findHistories } from "../../../src/run/why/event-history.ts";
 import { depths, run } from "../../support/consumer-looks.ts";
 import { type ConsumerWorld, createConsumerWorld } from "../../support/consumer-world.ts";
 
@@ -87,7 +87,8 @@ test("a dead letter is dropped by its business key, and only it", async () => {
 test("a message is found by its business key in every state", async () => {
   const world = await failingWorld();
   await using _disposed = world;
-  const stateOf = async () => (await findHistories(world.ledger, { what: KEY }))[0]?.state;
+  const { history } = openOperator({ ledger: world.ledger });
+  const stateOf = async () => (await history.find(KEY))[0]?.state;
   await world.sendBody(JSON.stringify({ id: KEY }));
   expect(await stateOf()).toBeUndefined();
   await run(world);
@@ -95,8 +96,8 @@ test("a message is found by its business key in every state", async () => {
   world.broken = false;
   await redrive(world);
   expect(await stateOf()).toBe("committed");
-  expect(await findHistories(world.ledger, { what: "accounts" })).toHaveLength(1); // A part of it.
-  expect(await findHistories(world.ledger, { what: "orders" })).toEqual([]);
+  expect(await history.find("accounts")).toHaveLength(1); // A part of it.
+  expect(await history.find("orders")).toEqual([]);
 });
 
 test("a dead letter that was moved back by hand is tried under its key", async () => {

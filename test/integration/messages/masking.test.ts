@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { eventLine } from "../../../src/cli/reports/dead-letter-text.ts";
 import { writeClaimCheck } from "../../../src/core/events/claim-check.ts";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
-import { describeHistory } from "../../../src/run/why/describe-history.ts";
-import { findHistories } from "../../../src/run/why/event-history.ts";
+import { describeHistory } from "../../../src/operate/history/describe-history.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { createConsumerWorld } from "../../support/consumer-world.ts";
 import { listIn, runRedrive } from "../../support/dead-letter-world.ts";
 
@@ -128,7 +128,7 @@ test.each([["object.key"], ["object"], ["s3.object.key"], ["s3.**"]])(
       new AbortController().signal,
     );
     const what = `s3://people/${PERSONAL_KEY}`;
-    const lives = await findHistories(world.ledger, { what });
+    const lives = await openOperator({ ledger: world.ledger }).history.find(what);
     expect(lives).toHaveLength(1); // A lookup by the full key still finds it.
     const reports = lives.flatMap((life) => describeHistory(life, "what was asked for"));
     const listed = await listIn(world, {}, "peek");
@@ -245,7 +245,7 @@ test.each([
   await world.pass(2_000);
   const dossiers = await world.ledger.listNotes(scope, "dossier", { after: null, limit: 10 });
   const listed = await listIn(world, {}, "peek");
-  const lives = await findHistories(world.ledger, { what: listed[0]?.key ?? "" });
+  const lives = await openOperator({ ledger: world.ledger }).history.find(listed[0]?.key ?? "");
   const reports = lives.flatMap((life) => describeHistory(life, "what was asked for"));
   const output = JSON.stringify([dossiers, listed, reports, world.logs]);
   expect(output).toContain(`hidden: ${sentence}`);

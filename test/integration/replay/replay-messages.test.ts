@@ -3,8 +3,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
+import { findRowOrigin } from "../../../src/operate/lineage/row-lineage.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
-import { findRowOrigin } from "../../../src/run/lineage/row-lineage.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import {
   ARCHIVE,

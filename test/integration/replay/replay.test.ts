@@ -2,12 +2,12 @@
 
 import { expect, test } from "vitest";
 import { endPause, setPause } from "../../../src/ingest/running/pause.ts";
+import { factsOfObject, factsOfOutput } from "../../../src/operate/lineage/recorded-facts.ts";
+import { findRowOrigin } from "../../../src/operate/lineage/row-lineage.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
 import { outputLocations } from "../../../src/run/lineage/output-locations.ts";
-import { factsOfObject, factsOfOutput } from "../../../src/run/lineage/recorded-run.ts";
-import { findRowOrigin } from "../../../src/run/lineage/row-lineage.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
-import { findHistories } from "../../../src/run/why/event-history.ts";
 import { ordersPipeline, startReplayWorld } from "../../support/replay-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -112,7 +112,7 @@ test("lineage names a replay as a writer of a table only once it is promoted", a
   const all = [0, entry.generation];
   expect(await writers()).toEqual(all);
   expect(await rowWriter()).toBe(entry.generation);
-  const histories = await findHistories(ledger, { what: "s3://orders/in/a.csv" });
+  const histories = await openOperator({ ledger }).history.find("s3://orders/in/a.csv");
   expect(histories.map(({ location }) => location)).toEqual(["live", "shadow", "promoted"]);
   // A process that dies after the promotion leaves no note; the shadow has the state.
   await ledger.removeNotes({ pipeline: "orders", generation: entry.generation }, "replay", [

@@ -2,10 +2,15 @@
 //   R1. The exit code is 0 if at least one record is retried, visible, or on its way by itself, and
 //       1 if there is nothing to retry.
 
+import type { RetryOutcome } from "../../../operate/history.ts";
 import { SETTINGS } from "../../../run/config.ts";
-import type { RetryOutcome } from "../../../run/control/retry-record.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../../command.ts";
-import { generationFlag, ledgerLocation, serverLocation } from "../../words/location-flags.ts";
+import {
+  generationFlag,
+  ledgerLocation,
+  serverLocation,
+  sourceOptions,
+} from "../../words/location-flags.ts";
 
 const GOES_ON: ReadonlySet<RetryOutcome["kind"]> = new Set(["retried", "visible", "waits"]);
 
@@ -34,14 +39,15 @@ export const retry = command({
     json: toggle("Print JSON lines."),
   },
   async run({ argument: what = "", flags, out }) {
-    const [{ retryAll }, { retryText }, { systemPorts }] = await Promise.all([
-      import("../../sessions/retry-session.ts"),
-      import("../../../run/control/retry-record.ts"),
-      import("../../../platform/index.ts"),
+    const [{ Sources }, { historiesOf }, { retryText }] = await Promise.all([
+      import("../../../operate/sources.ts"),
+      import("../../../operate/history.ts"),
+      import("../../../operate/history/retry-record.ts"),
     ]);
-    const results = await retryAll(what, flags);
+    await using sources = new Sources(sourceOptions(flags));
+    const results = await historiesOf(sources).retry(what);
     for (const { name, outcome } of results) {
-      const line = `${name}: ${retryText(outcome, name, systemPorts.clock.now())}`;
+      const line = `${name}: ${retryText(outcome, name, sources.clock.now())}`;
       out.line(flags.json ? JSON.stringify({ name, outcome: outcome.kind }) : line);
     }
     if (results.length === 0) out.note(`The ledger has no event of ${what}.`);

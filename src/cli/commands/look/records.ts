@@ -2,8 +2,9 @@
 
 import { parseInstant } from "../../../core/encoding/rfc3339.ts";
 import type { EpochMs } from "../../../core/units.ts";
-import type { RecordOrder } from "../../../ports/ledger.ts";
-import { OUTCOMES, type OutcomeName } from "../../../run/why/record-outcomes.ts";
+import { DUPLICATES_LIMIT, RECORDS_LIMIT } from "../../../operate/defaults.ts";
+import { OUTCOMES, type OutcomeName } from "../../../operate/history/record-outcomes.ts";
+import type { RecordOrder } from "../../../operate/records.ts";
 import {
   command,
   EXIT_OK,
@@ -14,10 +15,9 @@ import {
   UsageError,
   wholeNumber,
 } from "../../command.ts";
-import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
+import { generationFlag, ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
 
 const LIMIT_MAX = 1_000_000;
-const LIMIT_DEFAULT = "100";
 const ORDERS = ["event-time", "commit-time", "object"] as const satisfies readonly RecordOrder[];
 const OUTCOME_NAMES = Object.keys(OUTCOMES) as OutcomeName[];
 
@@ -37,51 +37,44 @@ export function instantFlag(doc: string): Flag<EpochMs> {
   };
 }
 
-const ledgerFlags = {
-  ...ledgerLocation,
-};
+/** Loaded here to keep other commands fast. */
+async function load(flags: Parameters<typeof sourceOptions>[0]) {
+  const [{ Sources }, { recordListsOf }, words] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/records.ts"),
+    import("../../reports/record-text.ts"),
+  ]);
+  const sources = new Sources(sourceOptions(flags));
+  return { sources, records: recordListsOf(sources), words };
+}
 
 export const recordsDuplicates = command({
   name: "records duplicates",
   summary: "List the records with the most suppressed duplicates, and where the latest came from.",
   flags: {
-    ...ledgerFlags,
+    ...ledgerLocation,
     pipeline: text("FILE|NAME", null, "Pipeline file or name (default: all of the ledger)."),
     generation: generationFlag(
       "Only this generation (default: 0 of a named pipeline, otherwise all).",
     ),
-    limit: wholeNumber("NUMBER", { min: 1, max: 1_000 }, "10", "Records of each pipeline."),
+    limit: wholeNumber(
+      "NUMBER",
+      { min: 1, max: 1_000 },
+      String(DUPLICATES_LIMIT),
+      "Records of each pipeline.",
+    ),
     json: toggle("Print JSON lines."),
   },
   async run({ flags, out }) {
-    const [{ listDuplicates, duplicateLines }, { scopesOf }, { openLedger }] = await Promise.all([
-      import("../../reports/duplicate-list.ts"),
-      import("../../reports/record-list.ts"),
-      import("../../../run/open/open-ledger.ts"),
-    ]);
-    const [{ ledgerUrl }, { namedPipeline }, { systemPorts }] = await Promise.all([
-      import("../../../run/open/find-server.ts"),
-      import("../../reports/named-pipeline.ts"),
-      import("../../../platform/index.ts"),
-    ]);
-    const named = await namedPipeline(flags.pipeline);
-    const generation = flags.generation ?? named.generation;
-    const url = ledgerUrl(flags);
-    const ledger = await openLedger(url, systemPorts, { readOnly: true });
-    try {
-      let count = 0;
-      for (const scope of await scopesOf(ledger, { ...named, generation })) {
-        for (const record of await listDuplicates(ledger, scope, flags.limit ?? 10)) {
-          if (flags.json) out.line(JSON.stringify({ ...scope, ...record }));
-          else for (const line of duplicateLines(record)) out.line(line);
-          count += 1;
-        }
-      }
-      if (count === 0) out.note("No duplicate was suppressed.");
-      return EXIT_OK;
-    } finally {
-      await ledger.close();
+    const { sources, records, words } = await load(flags);
+    await using _ = sources;
+    const listed = await records.duplicates({ limit: flags.limit });
+    for (const record of listed) {
+      const lines = flags.json ? [JSON.stringify(record)] : words.duplicateLines(record);
+      for (const line of lines) out.line(line);
     }
+    if (listed.length === 0) out.note("No duplicate was suppressed.");
+    return EXIT_OK;
   },
 });
 
@@ -90,7 +83,7 @@ export const recordsList = command({
   summary:
     "List what a pipeline has processed: times, outcomes, row counts and where it came from.",
   flags: {
-    ...ledgerFlags,
+    ...ledgerLocation,
     pipeline: text(
       "FILE|NAME",
       null,
@@ -115,34 +108,21 @@ export const recordsList = command({
     limit: wholeNumber(
       "NUMBER",
       { min: 1, max: LIMIT_MAX },
-      LIMIT_DEFAULT,
+      String(RECORDS_LIMIT),
       "Records to list at most.",
     ),
     json: toggle("Print each record as a JSON line, with its input and its run."),
   },
   async run({ flags, out }) {
-    const [{ listRecords }, { openLedger }, { ledgerUrl }, { namedPipeline }, { systemPorts }] =
-      await Promise.all([
-        import("../../reports/record-list.ts"),
-        import("../../../run/open/open-ledger.ts"),
-        import("../../../run/open/find-server.ts"),
-        import("../../reports/named-pipeline.ts"),
-        import("../../../platform/index.ts"),
-      ]);
-    const named = await namedPipeline(flags.pipeline);
-    const generation = flags.generation ?? named.generation;
-    const url = ledgerUrl(flags);
-    const ledger = await openLedger(url, systemPorts, { readOnly: true });
-    try {
-      const { since, until, prefix, outcome, by, limit = Number(LIMIT_DEFAULT) } = flags;
-      const wanted = { ...named, generation, since, until, prefix, outcome, by, limit };
-      const { lines, more } = await listRecords(ledger, wanted, flags.json ? "json" : "text");
-      for (const line of lines) out.line(line);
-      if (lines.length === 0) out.note("The ledger has no such record.");
-      if (more) out.note(`There are more records; list them with a --limit above ${limit}.`);
-      return EXIT_OK;
-    } finally {
-      await ledger.close();
+    const { sources, records, words } = await load(flags);
+    await using _ = sources;
+    const { json: asJson, limit } = flags;
+    const { records: listed, more } = await records.list(flags, { limit, runs: asJson });
+    for (const line of asJson ? listed.map(words.recordJson) : words.recordLines(listed)) {
+      out.line(line);
     }
+    if (listed.length === 0) out.note("The ledger has no such record.");
+    if (more) out.note(`There are more records; list them with a --limit above ${limit}.`);
+    return EXIT_OK;
   },
 });

@@ -1,8 +1,7 @@
 // tidegate why: the history of an event, from the ledger.
 
-import type { Ledger } from "../../../ports/ledger.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../../command.ts";
-import { generationFlag, ledgerLocation } from "../../words/location-flags.ts";
+import { generationFlag, ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
 
 export const why = command({
   name: "why",
@@ -24,33 +23,22 @@ export const why = command({
     json: toggle("Print each history as a JSON line."),
   },
   async run({ argument: what = "", flags, out }) {
-    const [{ findHistories }, { describeHistory }, { openLedger }, { ledgerUrl }, { systemPorts }] =
-      await Promise.all([
-        import("../../../run/why/event-history.ts"),
-        import("../../../run/why/describe-history.ts"),
-        import("../../../run/open/open-ledger.ts"),
-        import("../../../run/open/find-server.ts"),
-        import("../../../platform/index.ts"),
-      ]);
-    const { namedPipeline } = await import("../../reports/named-pipeline.ts");
-    const named = await namedPipeline(flags.pipeline);
-    const generation = flags.generation ?? named.generation;
-    const url = ledgerUrl(flags);
-    const ledger: Ledger = await openLedger(url, systemPorts, { readOnly: true });
-    try {
-      const { pipeline, bucket } = named;
-      const histories = await findHistories(ledger, { what, pipeline, bucket, generation });
-      for (const [at, history] of histories.entries()) {
-        if (flags.json) out.line(JSON.stringify(history));
-        else
-          for (const line of [...(at > 0 ? [""] : []), ...describeHistory(history, what)])
-            out.line(line);
+    const [{ Sources }, { historiesOf }, { describeHistory }] = await Promise.all([
+      import("../../../operate/sources.ts"),
+      import("../../../operate/history.ts"),
+      import("../../../operate/history/describe-history.ts"),
+    ]);
+    await using sources = new Sources(sourceOptions(flags));
+    const histories = await historiesOf(sources).find(what);
+    for (const [at, history] of histories.entries()) {
+      if (flags.json) out.line(JSON.stringify(history));
+      else {
+        if (at > 0) out.line("");
+        for (const line of describeHistory(history, what)) out.line(line);
       }
-      if (histories.length === 0) out.note(nothingOf(what));
-      return histories.length > 0 ? EXIT_OK : EXIT_FAILED;
-    } finally {
-      await ledger.close();
     }
+    if (histories.length === 0) out.note(nothingOf(what));
+    return histories.length > 0 ? EXIT_OK : EXIT_FAILED;
   },
 });
 

@@ -2,7 +2,6 @@
 
 import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_OK, text, toggle } from "../../command.ts";
-import { megabytesText } from "../../reports/backup-text.ts";
 
 const data = {
   ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc),
@@ -15,14 +14,10 @@ export const backup = command({
   argument: { name: "DIR", doc: "Folder of the backup; it must be new or empty." },
   flags: { data, json: toggle("Print the report as JSON.") },
   async run({ argument: target = "", flags, out }) {
-    const { backupDataFolder } = await import("../../../stores/sqlite/backup/backup-folder.ts");
-    const { systemClock } = await import("../../../platform/system-clock.ts");
-    const { formatInstant } = await import("../../../core/encoding/rfc3339.ts");
+    const { backupFolder } = await import("../../../operate/folders.ts");
+    const { megabytesText } = await import("../../reports/folder-text.ts");
     const { data: from = SETTINGS.data.fallback } = flags;
-    const report = await backupDataFolder(from, target, {
-      createdAt: formatInstant(systemClock.now()),
-      onProgress: (step) => out.note(step),
-    });
+    const report = await backupFolder(from, target, (step) => out.note(step));
     if (flags.json) out.line(JSON.stringify(report));
     else out.line(`backed up ${from} to ${target}: ${megabytesText(report)}`);
     return EXIT_OK;
@@ -35,9 +30,10 @@ export const restore = command({
   argument: { name: "DIR", doc: "Folder of the backup." },
   flags: { data, json: toggle("Print the report as JSON.") },
   async run({ argument: source = "", flags, out }) {
-    const { restoreDataFolder } = await import("../../../stores/sqlite/backup/restore-folder.ts");
+    const { restoreFolder } = await import("../../../operate/folders.ts");
+    const { megabytesText } = await import("../../reports/folder-text.ts");
     const { data: to = SETTINGS.data.fallback } = flags;
-    const report = restoreDataFolder(source, to, (step) => out.note(step));
+    const report = restoreFolder(source, to, (step) => out.note(step));
     const { createdAt } = report;
     if (flags.json) out.line(JSON.stringify(report));
     else out.line(`restored ${to} as of ${createdAt}: ${megabytesText(report)}`);

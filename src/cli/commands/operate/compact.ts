@@ -13,9 +13,10 @@ export const compact = command({
     json: toggle("Print the sizes before and after as JSON."),
   },
   async run({ flags, out }) {
-    const { compactAll, compactLine } = await import("../../reports/compact-report.ts");
+    const { compactStores } = await import("../../../operate/folders.ts");
+    const { compactLine } = await import("../../reports/folder-text.ts");
     const data = flags.data ?? (flags.url === undefined ? DATA_FALLBACK : null);
-    const reports = compactAll({ data, url: flags.url ?? null }, (note) => out.note(note));
+    const reports = compactStores({ data, url: flags.url ?? null }, (note) => out.note(note));
     if (flags.json === true) out.line(JSON.stringify({ files: reports }));
     else for (const report of reports) out.line(compactLine(report));
     return EXIT_OK;

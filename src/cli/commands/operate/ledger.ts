@@ -1,17 +1,9 @@
 // tidegate ledger: creates, checks, shows and counts a ledger by its URL.
 
+import { TidegateError } from "../../../core/errors.ts";
 import { SETTINGS } from "../../../run/config.ts";
-import {
-  command,
-  EXIT_FAILED,
-  EXIT_OK,
-  type ExitCode,
-  text,
-  toggle,
-  wholeNumber,
-} from "../../command.ts";
-import type { LedgerReport } from "../../reports/ledger-reports.ts";
-import type { Output } from "../../screen/output.ts";
+import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../../command.ts";
+import { sourceOptions } from "../../words/location-flags.ts";
 import { requiredFlag } from "../../words/required-flag.ts";
 
 const GENERATION_MAX = 1_000_000;
@@ -35,26 +27,15 @@ const location = {
   data: { ...text("FOLDER", SETTINGS.data.fallback, SETTINGS.data.doc), env: SETTINGS.data.env },
 };
 
-async function ledgerAt(flags: {
-  readonly ledger?: string | undefined;
-  readonly data?: string | undefined;
-}): Promise<string> {
-  const { ledgerUrl } = await import("../../../run/open/find-server.ts");
-  return ledgerUrl(flags);
-}
-
 /** Loaded here to keep other commands fast. */
-async function loadReports() {
-  const [reports, { systemPorts }] = await Promise.all([
-    import("../../reports/ledger-reports.ts"),
-    import("../../../platform/index.ts"),
+async function load(flags: Parameters<typeof sourceOptions>[0]) {
+  const [{ Sources }, { ledgerOf }, words] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/ledgers.ts"),
+    import("../../reports/ledger-text.ts"),
   ]);
-  return { ...reports, ports: systemPorts };
-}
-
-function print({ lines, ok }: LedgerReport, out: Output): ExitCode {
-  for (const line of lines) out.line(line);
-  return ok ? EXIT_OK : EXIT_FAILED;
+  const sources = new Sources(sourceOptions(flags));
+  return { sources, ledger: ledgerOf(sources), words };
 }
 
 export const ledgerInit = command({
@@ -67,9 +48,12 @@ export const ledgerInit = command({
     ),
   },
   async run({ flags, out }) {
-    const ledger = requiredFlag(flags.ledger, "ledger");
-    const { initLedger, ports } = await loadReports();
-    return print(await initLedger(ledger, ports, { listing: flags.listing === true }), out);
+    const url = requiredFlag(flags.ledger, "ledger");
+    const { sources, ledger } = await load({ ledger: url });
+    await using _ = sources;
+    const store = await ledger.create({ listing: flags.listing });
+    out.line(`The ${store} ledger is ready.`);
+    return EXIT_OK;
   },
 });
 
@@ -78,9 +62,12 @@ export const ledgerCheck = command({
   summary: "Check a ledger for settings and damage that break its guarantees; changes nothing.",
   flags: location,
   async run({ flags, out }) {
-    const ledger = await ledgerAt(flags);
-    const { checkLedger, ports } = await loadReports();
-    return print(await checkLedger(ledger, ports), out);
+    const { sources, ledger } = await load(flags);
+    await using _ = sources;
+    const problems = await ledger.check();
+    for (const problem of problems) out.line(problem);
+    if (problems.length === 0) out.line("The ledger is sound.");
+    return problems.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
 });
 
@@ -100,11 +87,17 @@ export const ledgerShow = command({
   },
   async run({ flags, out }) {
     const pipeline = requiredFlag(flags.pipeline, "pipeline");
-    const scope = { pipeline, generation: flags.generation ?? 0 };
-    const wanted = { scope, key: requiredFlag(flags.key, "key") };
-    const ledger = await ledgerAt(flags);
-    const { showRecord, ports } = await loadReports();
-    return print(await showRecord(ledger, ports, wanted), out);
+    const generation = flags.generation ?? 0;
+    const key = requiredFlag(flags.key, "key");
+    if (key === "") {
+      throw new TidegateError("TG_CONFIG_INVALID", "--key is empty; name a record key");
+    }
+    const { sources, ledger, words } = await load({ ...flags, pipeline, generation });
+    await using _ = sources;
+    const view = await ledger.show(key);
+    if (view === undefined) out.line(`No record ${key} in ${pipeline}, generation ${generation}.`);
+    else for (const line of words.viewLines(view)) out.line(line);
+    return view === undefined ? EXIT_FAILED : EXIT_OK;
   },
 });
 
@@ -113,8 +106,9 @@ export const ledgerStatsCommand = command({
   summary: "Count the records of a ledger, by pipeline and generation.",
   flags: location,
   async run({ flags, out }) {
-    const ledger = await ledgerAt(flags);
-    const { ledgerStats, ports } = await loadReports();
-    return print(await ledgerStats(ledger, ports), out);
+    const { sources, ledger, words } = await load(flags);
+    await using _ = sources;
+    for (const line of words.statsLines(await ledger.stats())) out.line(line);
+    return EXIT_OK;
   },
 });

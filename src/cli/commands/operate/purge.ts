@@ -2,9 +2,11 @@
 
 import { counted } from "../../../core/encoding/counted.ts";
 import { RETENTION_DAYS_MAX } from "../../../core/limits.ts";
+import type { Progress } from "../../../core/progress.ts";
 import { days } from "../../../core/units.ts";
+import type { LedgerAccess } from "../../../operate/ledgers.ts";
+import type { SourceOptions } from "../../../operate/sources.ts";
 import { command, EXIT_OK, type ExitCode, text, toggle, wholeNumber } from "../../command.ts";
-import type { PurgeRun } from "../../reports/purge-report.ts";
 import { createLiveScreen } from "../../screen/live-screen.ts";
 import type { Output } from "../../screen/output.ts";
 import { interruption } from "../../stop-signals.ts";
@@ -20,8 +22,7 @@ export const ledgerPurge = command({
   flags: { ledger: ledgerUrlFlag, "accept-clock": acceptClockFlag, json },
   async run({ flags, out }) {
     const ledger = requiredFlag(flags.ledger, "ledger");
-    const { purgeLedger } = await import("../../reports/purge-report.ts");
-    return report(out, flags, (run) => purgeLedger(ledger, run));
+    return report(out, flags, { ledger }, (access, signal) => access.purge(signal));
   },
 });
 
@@ -45,24 +46,35 @@ export const outboxPurge = command({
   },
   async run({ flags, out }) {
     const url = requiredFlag(flags.url, "url");
-    const { purgeOutbox } = await import("../../reports/purge-report.ts");
-    const keepMs = flags["retention-days"] === undefined ? null : days(flags["retention-days"]);
-    return report(out, flags, (run) => purgeOutbox(url, keepMs, run));
+    const kept = flags["retention-days"];
+    const keepMs = kept === undefined ? undefined : days(kept);
+    const purge = (access: LedgerAccess, signal: AbortSignal) =>
+      access.purgeOutbox({ keepMs }, signal);
+    return report(out, flags, { outbox: url }, purge);
   },
 });
 
 async function report(
   out: Output,
   flags: { readonly json?: boolean | undefined; readonly "accept-clock"?: boolean | undefined },
-  purge: (run: PurgeRun) => Promise<number>,
+  location: SourceOptions,
+  purge: (access: LedgerAccess, signal: AbortSignal) => Progress<number, number>,
 ): Promise<ExitCode> {
-  const asJson = flags.json === true;
+  const [{ Sources }, { ledgerOf }] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/ledgers.ts"),
+  ]);
+  const { json: asJson, "accept-clock": acceptClock } = flags;
+  await using sources = new Sources({ ...location, acceptClock });
   const signal = interruption();
   const screen = out.terminal && !asJson ? createLiveScreen(process.stdout) : null;
-  const acceptClock = flags["accept-clock"] === true;
-  const onProgress = (purged: number) =>
-    screen?.show([`${counted(purged, "expired row")} deleted`]);
-  const purged = await purge({ signal, acceptClock, onProgress }).finally(() => screen?.close());
+  const run = purge(ledgerOf(sources), signal);
+  try {
+    for await (const purged of run) screen?.show([`${counted(purged, "expired row")} deleted`]);
+  } finally {
+    screen?.close();
+  }
+  const purged = await run.result();
   if (asJson) out.line(JSON.stringify({ purged, interrupted: signal.aborted }));
   else {
     const note = signal.aborted ? " Interrupted; run the command again to continue." : "";

@@ -8,7 +8,7 @@
 import { counted } from "../../../core/encoding/counted.ts";
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import { reasonOf } from "../../../core/errors.ts";
-import type { LeasedJobs } from "../../../produce/batches.ts";
+import type { JobAccess, LeasedJobs } from "../../../operate/jobs.ts";
 import {
   command,
   EXIT_FAILED,
@@ -20,8 +20,9 @@ import {
 } from "../../command.ts";
 import { batchLine, jobLine, openOf, resultJson } from "../../reports/job-text.ts";
 import type { Output } from "../../screen/output.ts";
-import type { JobSession } from "../../sessions/job-session.ts";
+import { interruption } from "../../stop-signals.ts";
 import { scopeFlags, storeFlags, targetFlags } from "../../words/job-flags.ts";
+import { sourceOptions } from "../../words/location-flags.ts";
 import { requiredFlag } from "../../words/required-flag.ts";
 
 const LIMIT_MAX = 1_000_000;
@@ -37,12 +38,13 @@ const limit = wholeNumber(
 );
 
 /** Loaded here to keep other commands fast. */
-async function load() {
-  const [session, { systemPorts }] = await Promise.all([
-    import("../../sessions/job-session.ts"),
-    import("../../../platform/index.ts"),
+async function load(flags: Parameters<typeof sourceOptions>[0]) {
+  const [{ Sources }, { jobsOf }] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/jobs.ts"),
   ]);
-  return { ...session, ports: systemPorts };
+  const sources = new Sources(sourceOptions(flags));
+  return { sources, jobs: jobsOf(sources) };
 }
 
 function noBatch(out: Output, name: string): ExitCode {
@@ -60,37 +62,31 @@ export const jobsList = command({
     json,
   },
   async run({ flags, out }) {
-    const { openJobSession } = await load();
-    const session = await openJobSession(flags);
-    try {
-      if (flags.batch !== undefined) {
-        return await listJobs(session, flags.batch, {
-          limit: flags.limit ?? 1,
-          out,
-          json: flags.json,
-        });
-      }
-      let batches = 0;
-      for await (const { name } of session.registry.batches()) {
-        const report = await session.registry.batch(name, { jobsMax: 0 });
-        if (report === undefined) continue;
-        batches += 1;
-        out.line(flags.json ? JSON.stringify(report) : batchLine(report));
-      }
-      if (batches === 0) out.note(`No batch was registered for ${session.targetName}.`);
-      return EXIT_OK;
-    } finally {
-      await session.close();
+    const { sources, jobs } = await load(flags);
+    await using _ = sources;
+    if (flags.batch !== undefined) {
+      return await listJobs(jobs, flags.batch, {
+        limit: flags.limit ?? 1,
+        out,
+        json: flags.json,
+      });
     }
+    let batches = 0;
+    for await (const report of jobs.batches()) {
+      batches += 1;
+      out.line(flags.json ? JSON.stringify(report) : batchLine(report));
+    }
+    if (batches === 0) out.note(`No batch was registered for ${await jobs.target()}.`);
+    return EXIT_OK;
   },
 });
 
 async function listJobs(
-  { registry }: JobSession,
+  jobs: JobAccess,
   name: string,
   { limit: jobsMax, out, json: asJson }: { limit: number; out: Output; json: boolean | undefined },
 ): Promise<ExitCode> {
-  const report = await registry.batch(name, { jobsMax });
+  const report = await jobs.batch(name, { jobsMax });
   if (report === undefined) return noBatch(out, name);
   for (const job of report.jobs) out.line(asJson ? JSON.stringify(job) : jobLine(job));
   const open = openOf(report);
@@ -104,33 +100,29 @@ export const jobsShow = command({
   argument: { name: "KEY", doc: "Business key of one job, instead of --batch.", optional: true },
   flags: { ...location, batch, limit, json },
   async run({ argument: key, flags, out }) {
-    const { openJobSession } = await load();
     if (key === undefined) requiredFlag(flags.batch, "batch");
-    const session = await openJobSession(flags);
-    try {
-      if (key !== undefined) return await showJob(session, key, out, flags.json);
-      const name = flags.batch ?? "";
-      const report = await session.registry.batch(name, { jobsMax: flags.limit ?? 1 });
-      if (report === undefined) return noBatch(out, name);
-      if (flags.json) out.line(JSON.stringify(report));
-      else {
-        out.line(batchLine(report));
-        for (const job of report.jobs) out.line(`  ${jobLine(job)}`);
-      }
-      return report.state === "complete" ? EXIT_OK : EXIT_FAILED; // J2
-    } finally {
-      await session.close();
+    const { sources, jobs } = await load(flags);
+    await using _ = sources;
+    if (key !== undefined) return await showJob(jobs, key, out, flags.json);
+    const name = flags.batch ?? "";
+    const report = await jobs.batch(name, { jobsMax: flags.limit ?? 1 });
+    if (report === undefined) return noBatch(out, name);
+    if (flags.json) out.line(JSON.stringify(report));
+    else {
+      out.line(batchLine(report));
+      for (const job of report.jobs) out.line(`  ${jobLine(job)}`);
     }
+    return report.state === "complete" ? EXIT_OK : EXIT_FAILED; // J2
   },
 });
 
 async function showJob(
-  { registry }: JobSession,
+  jobs: JobAccess,
   key: string,
   out: Output,
   asJson: boolean | undefined,
 ): Promise<ExitCode> {
-  const job = await registry.findOwn(key);
+  const job = await jobs.find(key);
   if (job === undefined) {
     out.note(`No job ${key} was registered.`);
     return EXIT_FAILED;
@@ -150,36 +142,22 @@ export const jobsRetry = command({
   },
   async run({ flags, out }) {
     const name = requiredFlag(flags.batch, "batch");
-    const { openJobSession, ports } = await load();
-    const { createBatches } = await import("../../../produce/batches.ts");
-    const { redriveJobs } = await import("../../reports/job-redrive.ts");
-    const session = await openJobSession(flags);
-    try {
-      const { outbox, ledger, scope } = session;
-      const target = await session.openTarget();
-      const groups = () => ""; // A retry sends stored rows, which have their groups.
-      const batches = createBatches({ ...ports, outbox, ledger, target }, { scope, groups });
-      const report = await batches.retry(name);
-      if (report === undefined) return noBatch(out, name);
-      const redriven = flags["skip-dead-letters"]
-        ? 0
-        : await redriveJobs(session, report.deadLettered, flags);
-      const failed = report.failed === null ? null : reasonOf(report.failed);
-      const { sent, claimed, deadLettered } = report;
-      const dead = deadLettered.length - redriven;
-      if (flags.json)
-        out.line(JSON.stringify({ sent, claimed, redriven, deadLettered: dead, failed }));
-      else {
-        const note = failed === null ? "" : `; some could not be sent: ${failed}`;
-        out.line(
-          `${counted(sent, "job")} sent, ${redriven} redriven, ${claimed} in progress, ` +
-            `${dead} dead-lettered${note}`,
-        );
-      }
-      return failed === null && dead === 0 ? EXIT_OK : EXIT_FAILED;
-    } finally {
-      await session.close();
+    const { sources, jobs } = await load(flags);
+    await using _ = sources;
+    const skipDeadLetters = flags["skip-dead-letters"];
+    const report = await jobs.retry(name, { skipDeadLetters, signal: interruption() });
+    if (report === undefined) return noBatch(out, name);
+    const { sent, claimed, redriven, deadLettered } = report;
+    const failed = report.failed === null ? null : reasonOf(report.failed);
+    if (flags.json) out.line(JSON.stringify({ sent, claimed, redriven, deadLettered, failed }));
+    else {
+      const note = failed === null ? "" : `; some could not be sent: ${failed}`;
+      out.line(
+        `${counted(sent, "job")} sent, ${redriven} redriven, ${claimed} in progress, ` +
+          `${deadLettered} dead-lettered${note}`,
+      );
     }
+    return failed === null && deadLettered === 0 ? EXIT_OK : EXIT_FAILED;
   },
 });
 
@@ -203,36 +181,26 @@ export const jobsRegister = command({
   },
   async run({ argument: file = "", flags, out }) {
     const name = requiredFlag(flags.batch, "batch");
-    const { openJobSession, ports } = await load();
-    const { createBatches } = await import("../../../produce/batches.ts");
-    const { perEntity } = await import("../../../produce/group-strategy.ts");
-    const { readJobLines } = await import("../../reports/job-lines.ts");
-    const session = await openJobSession(flags);
-    try {
-      const { outbox, ledger, scope } = session;
-      const target = await session.openTarget();
-      const groups = perEntity(({ dedupeKey }) => flags.group ?? dedupeKey);
-      const batches = createBatches({ ...ports, outbox, ledger, target }, { scope, groups });
-      const replace = flags.replace === true;
-      const result = await batches.register(name, () => readJobLines(file), { replace });
-      if (flags.json) out.line(resultJson(result));
-      else if (result.kind === "conflict") {
-        out.note(
-          `The batch ${name} has ${counted(result.batch.itemCount, "other job")}; nothing was changed. ` +
-            "Use another name, or --replace.",
-        );
-      } else {
-        const { batch: registered, added, sent, failed, leased } = result;
-        const note = failed === null ? "" : `; some are still pending: ${reasonOf(failed)}`;
-        if (leased !== null) out.note(leasedText(leased)); // J4
-        out.line(
-          `${counted(registered.itemCount, "job")} in ${name}: ${added} new, ${sent} sent${note}`,
-        );
-      }
-      const isSent = result.kind === "registered" && result.failed === null;
-      return isSent && result.leased === null ? EXIT_OK : EXIT_FAILED;
-    } finally {
-      await session.close();
+    const { readJobLines } = await import("../../words/job-lines.ts");
+    const { sources, jobs } = await load(flags);
+    await using _ = sources;
+    const { group, replace } = flags;
+    const result = await jobs.register(name, () => readJobLines(file), { group, replace });
+    if (flags.json) out.line(resultJson(result));
+    else if (result.kind === "conflict") {
+      out.note(
+        `The batch ${name} has ${counted(result.batch.itemCount, "other job")}; nothing was changed. ` +
+          "Use another name, or --replace.",
+      );
+    } else {
+      const { batch: registered, added, sent, failed, leased } = result;
+      const note = failed === null ? "" : `; some are still pending: ${reasonOf(failed)}`;
+      if (leased !== null) out.note(leasedText(leased)); // J4
+      out.line(
+        `${counted(registered.itemCount, "job")} in ${name}: ${added} new, ${sent} sent${note}`,
+      );
     }
+    const isSent = result.kind === "registered" && result.failed === null;
+    return isSent && result.leased === null ? EXIT_OK : EXIT_FAILED;
   },
 });

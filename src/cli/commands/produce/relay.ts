@@ -6,19 +6,30 @@
 
 import { counted } from "../../../core/encoding/counted.ts";
 import { reasonOf } from "../../../core/errors.ts";
-import { durationMs, msBetween } from "../../../core/units.ts";
-import type { Outbox } from "../../../ports/outbox.ts";
-import type { RelayReport } from "../../../produce/relay.ts";
-import type { SweepReport } from "../../../produce/sweeper.ts";
+import type { DurationMs } from "../../../core/units.ts";
+import type { SweepReport } from "../../../operate/jobs.ts";
+import type { OutboxAccess, RelayReport } from "../../../operate/outbox.ts";
 import { command, EXIT_FAILED, EXIT_OK, type ExitCode, text, toggle } from "../../command.ts";
 import type { Output } from "../../screen/output.ts";
 import { span } from "../../screen/pipeline-summary.ts";
 import { interruption } from "../../stop-signals.ts";
 import { age } from "../../words/age-flag.ts";
 import { scopeFlags, storeFlags, targetFlags } from "../../words/job-flags.ts";
+import { sourceOptions } from "../../words/location-flags.ts";
 import { requiredFlag } from "../../words/required-flag.ts";
 
 const json = toggle("Print each report as a JSON line.");
+
+/** Loaded here to keep other commands fast. */
+async function load(flags: Parameters<typeof sourceOptions>[0]) {
+  const [{ Sources }, { outboxOf, SEND_LEASE_MS }, { jobsOf }] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/outbox.ts"),
+    import("../../../operate/jobs.ts"),
+  ]);
+  const sources = new Sources(sourceOptions(flags));
+  return { sources, outbox: outboxOf(sources), jobs: jobsOf(sources), leaseMs: SEND_LEASE_MS };
+}
 
 export const relay = command({
   name: "relay",
@@ -31,32 +42,18 @@ export const relay = command({
     json,
   },
   async run({ flags, out }) {
-    const { outboxUrl, openTargetOf } = await import("../../sessions/job-session.ts");
-    const { openOutbox } = await import("../../../run/open/open-outbox.ts");
-    const { systemPorts } = await import("../../../platform/index.ts");
-    const { createRelay } = await import("../../../produce/relay.ts");
-    const { target, close } = await openTargetOf(flags);
-    try {
-      const outbox = await openOutbox(outboxUrl(flags), systemPorts);
-      const intervalMs = flags.every ?? durationMs(0);
-      const relayed = createRelay({ ...systemPorts, outbox, target }, { intervalMs });
-      try {
-        if (flags.once) {
-          const code = printRelay(out, await relayed.drain(), flags.json);
-          return code === EXIT_OK ? await codeOfLeased(out, outbox, target.name) : code;
-        }
-        await relayed.run(interruption(), (report) => {
-          if (report.sent + report.refused > 0 || report.failed !== null) {
-            printRelay(out, report, flags.json);
-          }
-        });
-        return EXIT_OK;
-      } finally {
-        await outbox.close();
-      }
-    } finally {
-      await close();
+    const { sources, outbox, leaseMs } = await load(flags);
+    await using _ = sources;
+    if (flags.once) {
+      const code = printRelay(out, await outbox.relay(), flags.json);
+      return code === EXIT_OK ? await codeOfLeased(out, outbox, leaseMs) : code;
     }
+    await outbox.relayEvery(flags.every ?? 0, interruption(), (report) => {
+      if (report.sent + report.refused > 0 || report.failed !== null) {
+        printRelay(out, report, flags.json);
+      }
+    });
+    return EXIT_OK;
   },
 });
 
@@ -72,14 +69,17 @@ function printRelay(out: Output, report: RelayReport, asJson: boolean | undefine
 }
 
 /** R2: a row that another process leases was not sent, and that process may have died. */
-async function codeOfLeased(out: Output, outbox: Outbox, target: string): Promise<ExitCode> {
-  const { pending } = await outbox.stats(target);
+async function codeOfLeased(
+  out: Output,
+  outbox: OutboxAccess,
+  leaseMs: DurationMs,
+): Promise<ExitCode> {
+  const { pending } = await outbox.stats();
   if (pending === 0) return EXIT_OK;
-  const { SEND_LEASE_MS } = await import("../../../produce/target.ts");
   const rows = counted(pending, "row");
   out.note(
     `${rows} still pending, leased by other processes. If one of them has died, its leases end ` +
-      `within ${span(SEND_LEASE_MS)}; run this command again then.`,
+      `within ${span(leaseMs)}; run this command again then.`,
   );
   return EXIT_FAILED;
 }
@@ -96,23 +96,15 @@ export const sweep = command({
     json,
   },
   async run({ flags, out }) {
-    const { openJobSession } = await import("../../sessions/job-session.ts");
-    const { systemPorts } = await import("../../../platform/index.ts");
-    const { createSweeper } = await import("../../../produce/sweeper.ts");
-    const session = await openJobSession(flags);
-    try {
-      const { outbox, ledger, scope } = session;
-      const target = await session.openTarget();
-      const ports = { ...systemPorts, outbox, ledger, target };
-      const stuckAfterMs = flags["stuck-after"] ?? durationMs(0);
-      const sweeper = createSweeper(ports, { scope, stuckAfterMs });
-      if (flags.every === undefined) return printSweep(out, await sweeper.sweep(), flags.json);
-      const options = { everyMs: flags.every, signal: interruption() };
-      await sweeper.run(options, (report) => void printSweep(out, report, flags.json));
-      return EXIT_OK;
-    } finally {
-      await session.close();
+    const { sources, jobs } = await load(flags);
+    await using _ = sources;
+    const options = { stuckAfterMs: flags["stuck-after"] };
+    if (flags.every === undefined) {
+      return printSweep(out, await jobs.sweep(options), flags.json);
     }
+    const onReport = (report: SweepReport) => void printSweep(out, report, flags.json);
+    await jobs.sweepEvery(flags.every, interruption(), onReport, options);
+    return EXIT_OK;
   },
 });
 
@@ -142,22 +134,15 @@ export const outboxStats = command({
   async run({ flags, out }) {
     const url = requiredFlag(flags.url, "url");
     const target = requiredFlag(flags.target, "target");
-    const { openOutbox } = await import("../../../run/open/open-outbox.ts");
-    const { systemPorts } = await import("../../../platform/index.ts");
-    const outbox = await openOutbox(url, systemPorts);
-    try {
-      const stats = await outbox.stats(target);
-      const { pending, sent, refused, oldestPendingAt } = stats;
-      const now = systemPorts.clock.now();
-      const oldestMs = oldestPendingAt === null ? null : msBetween(oldestPendingAt, now);
-      if (flags.json) out.line(JSON.stringify({ target, ...stats, oldestPendingMs: oldestMs }));
-      else {
-        const oldest = oldestMs === null ? "" : `, the oldest for ${span(oldestMs)}`;
-        out.line(`${target}: ${pending} pending${oldest}, ${sent} sent, ${refused} refused`);
-      }
-      return EXIT_OK;
-    } finally {
-      await outbox.close();
+    const { sources, outbox } = await load({ outbox: url, queue: target });
+    await using _ = sources;
+    const { oldestPendingMs, ...stats } = await outbox.stats();
+    if (flags.json) out.line(JSON.stringify({ ...stats, oldestPendingMs }));
+    else {
+      const { pending, sent, refused } = stats;
+      const oldest = oldestPendingMs === null ? "" : `, the oldest for ${span(oldestPendingMs)}`;
+      out.line(`${target}: ${pending} pending${oldest}, ${sent} sent, ${refused} refused`);
     }
+    return EXIT_OK;
   },
 });

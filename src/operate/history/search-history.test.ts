@@ -3,10 +3,10 @@
 import { expect, test } from "vitest";
 import { createConsumerWorld } from "../../../test/support/consumer-world.ts";
 import { PermanentError } from "../../ingest/spec/handler-errors.ts";
-import { findHistories } from "./event-history.ts";
+import { openOperator } from "../open-operator.ts";
 
 async function names(world: Awaited<ReturnType<typeof createConsumerWorld>>, what: string) {
-  const histories = await findHistories(world.ledger, { what });
+  const histories = await openOperator({ ledger: world.ledger }).history.find(what);
   return histories.map(({ about }) => about[0]);
 }
 
@@ -26,7 +26,7 @@ test("a message is found by its business key, its event id, its message id, or a
   }
   expect(await names(world, "2026-02")).toEqual(["accounts-2026-02-28"]);
   for (const id of ids) expect(await names(world, id)).toHaveLength(1);
-  const [history] = await findHistories(world.ledger, { what: "orders-7" });
+  const [history] = await openOperator({ ledger: world.ledger }).history.find("orders-7");
   const messageId = history?.about.at(-1) ?? "";
   expect(await names(world, messageId)).toEqual(["orders-7"]);
   expect(await names(world, "no such name")).toEqual([]);

@@ -28,9 +28,10 @@ import { asRecordKey } from "../../ledger/record-state.ts";
 import { namesOf } from "../../ledger/search-records.ts";
 import type { Ledger, Note, RecordView, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordInput, RecordKey } from "../../ports/record.ts";
-import { outputOfRun, type RowsLocation } from "../lineage/recorded-run.ts";
+import { outputOfRun, type RowsLocation } from "../lineage/recorded-facts.ts";
 import { type LastDuplicate, lastDuplicate } from "./last-duplicate.ts";
 
+/** What the ledger stores about a record. */
 export interface EventHistory {
   readonly pipeline: string;
   readonly generation: number;
@@ -82,9 +83,6 @@ export interface HistoryQuery {
   readonly what: string;
   /** The bucket of a bare key. */
   readonly bucket?: string | null | undefined;
-  /** Default: all pipelines of the ledger. */
-  readonly pipeline?: string | undefined;
-  readonly generation?: number | undefined;
 }
 
 /** Histories per query. */
@@ -95,9 +93,12 @@ const KEY = /^k\d+:/;
 const OBJECT_URL = /^s3:\/\/([^/]+)\/(.+)$/s;
 
 /** The histories that match `what`, oldest first. */
-export async function findHistories(ledger: Ledger, query: HistoryQuery): Promise<EventHistory[]> {
+export async function findHistories(
+  ledger: Ledger,
+  scopes: readonly LedgerScope[],
+  query: HistoryQuery,
+): Promise<EventHistory[]> {
   const histories: EventHistory[] = [];
-  const scopes = await scopesOf(ledger, query);
   for (const scope of scopes) {
     for (const key of await keysOf(ledger, scope, query)) {
       const history = await historyOf(ledger, scope, key);
@@ -109,15 +110,6 @@ export async function findHistories(ledger: Ledger, query: HistoryQuery): Promis
     for (const scope of scopes) histories.push(...(await searchHistories(ledger, scope, query)));
   }
   return histories.toSorted((a, b) => a.seenAt - b.seenAt);
-}
-
-async function scopesOf(ledger: Ledger, query: HistoryQuery): Promise<LedgerScope[]> {
-  const { pipeline, generation } = query;
-  if (pipeline !== undefined) return [{ pipeline, generation: generation ?? 0 }];
-  const scopes = await ledger.stats();
-  return scopes
-    .filter((scope) => generation === undefined || scope.generation === generation)
-    .map((scope) => ({ pipeline: scope.pipeline, generation: scope.generation }));
 }
 
 async function keysOf(
@@ -201,11 +193,11 @@ function isJsonObject(value: JsonValue): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The history of one record; null if the ledger does not have it. */
 function duplicatesIn({ count, at: lastAt, body }: Note): EventHistory["duplicates"] {
   return { count, lastAt, ...lastDuplicate(body) };
 }
 
+/** The history of one record; null if the ledger does not have it. */
 export async function historyOf(
   ledger: Ledger,
   scope: LedgerScope,

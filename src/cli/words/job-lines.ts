@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
-import type { JobInput } from "../../produce/batches.ts";
+import type { JobInput } from "../../operate/jobs.ts";
 
 /** Reads one job per line; blank lines are ignored. */
 export async function* readJobLines(file: string): AsyncGenerator<JobInput, void, undefined> {

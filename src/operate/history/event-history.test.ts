@@ -7,6 +7,7 @@ import { recordKey } from "../../ledger/record-key.ts";
 import { asRecordKey, fenceOf } from "../../ledger/record-state.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
+import { openOperator } from "../open-operator.ts";
 import { describeHistory } from "./describe-history.ts";
 import { findHistories } from "./event-history.ts";
 
@@ -102,7 +103,7 @@ async function park(): Promise<void> {
 
 test("a committed object is found by its URL, with lane, effects and duplicates", async () => {
   const what = "s3://stations/in/a b.csv";
-  const [history, ...others] = await findHistories(ledger, { what });
+  const [history, ...others] = await findHistories(ledger, [scope], { what });
   expect(others).toEqual([]);
   expect(history).toMatchObject({
     ...scope,
@@ -143,7 +144,10 @@ test("a committed object is found by its URL, with lane, effects and duplicates"
 });
 
 test("a dead-lettered object is found by its dossier, with the dead letter", async () => {
-  const [history] = await findHistories(ledger, { what: "in/broken.csv", bucket: "stations" });
+  const [history] = await findHistories(ledger, [scope], {
+    what: "in/broken.csv",
+    bucket: "stations",
+  });
   const lines = history === undefined ? [] : describeHistory(history, "in/broken.csv");
   expect(lines[0]).toBe("s3://stations/in/broken.csv in pipeline stations, generation 0");
   expect(lines).toContain("  outcome     dead-lettered: schema: row 3 breaks the schema");
@@ -159,11 +163,18 @@ test.each([
   ["a record key", { what: good }, 1],
   ["an idempotency key", { what: identity }, 1],
   ["an object of another bucket", { what: "s3://other/in/a b.csv" }, 0],
-  ["another pipeline", { what: good, pipeline: "orders" }, 0],
-  ["another generation", { what: good, generation: 1 }, 0],
   ["an unknown object", { what: "s3://stations/none" }, 0],
 ])("%s finds the matching histories", async (_, query, count) => {
-  expect(await findHistories(ledger, query)).toHaveLength(count);
+  expect(await findHistories(ledger, [scope], query)).toHaveLength(count);
+});
+
+test.each([
+  ["of all pipelines", {}, 1],
+  ["of another pipeline", { pipeline: "orders" }, 0],
+  ["of another generation", { generation: 1 }, 0],
+])("an operator %s finds the histories of its scope", async (_, options, count) => {
+  await using operator = openOperator({ ledger, ...options });
+  expect(await operator.history.find(good)).toHaveLength(count);
 });
 
 test("a record in progress shows its owner, and a failed one that it will be retried", async () => {
@@ -171,7 +182,7 @@ test("a record in progress shows its owner, and a failed one that it will be ret
   const lease = { owner: "w2", leaseMs: seconds(30) };
   const [claim] = await ledger.claim(scope, [{ key, input: ANY_INPUT, receivedAt: START }], lease);
   const outcome = async () => {
-    const [history] = await findHistories(ledger, { what: key });
+    const [history] = await findHistories(ledger, [scope], { what: key });
     return history === undefined ? "" : describeHistory(history, key)[2];
   };
   expect(await outcome()).toContain("in progress, claimed by w2 until 2023-11-14T22:13:50.000Z");

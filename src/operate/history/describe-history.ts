@@ -1,5 +1,7 @@
 // Describe history: the history of an event as lines of text, for `tidegate why`.
 
+import { formatInstant } from "../../core/encoding/rfc3339.ts";
+import { epochMs } from "../../core/units.ts";
 import type { LogEntry } from "../../ports/record.ts";
 import type { EventHistory } from "./event-history.ts";
 
@@ -163,5 +165,5 @@ function entryLine({ at, status, fence, owner, failure }: LogEntry): string {
 }
 
 function time(at: number): string {
-  return new Date(at).toISOString();
+  return formatInstant(epochMs(at));
 }

@@ -4,9 +4,10 @@ import { addMs, durationMs, epochMs } from "../../core/units.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { RecordInput } from "../../ports/record.ts";
+import { outputLocations } from "../../run/lineage/output-locations.ts";
+import { RECORDS_MAX } from "../../run/lineage/recorded-run.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
-import { outputLocations } from "./output-locations.ts";
-import { factsOfOutput, newestRuns, RECORDS_MAX } from "./recorded-run.ts";
+import { factsOfOutput, newestRuns } from "./recorded-facts.ts";
 
 const SCOPE = { pipeline: "p", generation: 0 };
 

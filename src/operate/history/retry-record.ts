@@ -8,8 +8,10 @@
 
 import type { EpochMs } from "../../core/units.ts";
 import { isLeaseLive } from "../../ledger/record-state.ts";
-import type { EventHistory } from "../why/event-history.ts";
+import { type EmbeddedQueues, revealMessage } from "../../run/open/embedded-queues.ts";
+import type { EventHistory } from "./event-history.ts";
 
+/** What a retry found or did. */
 export type RetryOutcome =
   /** The message is visible now. */
   | { readonly kind: "retried"; readonly queue: string }
@@ -21,12 +23,6 @@ export type RetryOutcome =
   | { readonly kind: "missing" }
   | { readonly kind: "in-progress"; readonly owner: string; readonly until: EpochMs }
   | { readonly kind: "committed" | "dead-lettered" | "held" };
-
-/** An embedded cloud, and the queues that may have the message. */
-export interface EmbeddedQueues {
-  readonly endpoint: string;
-  readonly queues: readonly string[];
-}
 
 export async function retryRecord(
   history: EventHistory,
@@ -40,23 +36,9 @@ export async function retryRecord(
   if (heldBy !== null && isLeaseLive(heldBy.until, now)) return { kind: "in-progress", ...heldBy };
   const embedded = await findQueues();
   if (embedded === null) return { kind: "waits" }; // T2
-  const body = JSON.stringify({ messageId: input.messageId });
-  for (const queue of embedded.queues) {
-    const url = new URL(`/_tidegate/queues/${queue}/retry`, embedded.endpoint);
-    const headers = { "content-type": "application/json" };
-    const reply = await fetch(url, { method: "POST", headers, body });
-    if (!reply.ok) continue;
-    const { revealed } = (await reply.json()) as { revealed: boolean };
-    return { kind: revealed ? "retried" : "visible", queue };
-  }
-  return { kind: "missing" };
-}
-
-/** The names of all queues of an embedded cloud. */
-export async function queuesAt(endpoint: string): Promise<string[]> {
-  const reply = await fetch(new URL("/_tidegate/queues", endpoint));
-  const { queues = [] } = (await reply.json()) as { queues?: { readonly name: string }[] };
-  return queues.map(({ name }) => name);
+  const found = await revealMessage(embedded, input.messageId);
+  if (found === null) return { kind: "missing" };
+  return { kind: found.revealed ? "retried" : "visible", queue: found.queue };
 }
 
 /** What happens now, or what to do, as one clause. */

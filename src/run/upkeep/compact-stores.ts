@@ -1,19 +1,19 @@
-// Compact report: what `tidegate compact` does, as a function from folder and URL to sizes.
+// Compact stores: gives the space of deleted data in a folder or a SQLite file back to the disk.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
-import { parseStoreUrl } from "../../run/open/store-url.ts";
 import { compactBrokerFolder } from "../../stores/sqlite/broker/compact-folder.ts";
 import { type CompactReport, compactSqliteFile } from "../../stores/sqlite/compact-file.ts";
 import { megabytes } from "../../stores/sqlite/renew-log.ts";
+import { parseStoreUrl } from "../open/store-url.ts";
 
 /** The data file of the embedded cloud, and the ledger that pipelines use by default. */
 const BROKER_FILE_NAME = "broker.sqlite";
 const LEDGER_FILE_NAME = "ledger.db";
 
 /** Compacts what there is; throws if there is nothing. `note` gets a line before each file. */
-export function compactAll(
+export function compactStores(
   wanted: { readonly data: string | null; readonly url: string | null },
   note: (line: string) => void,
 ): CompactReport[] {
@@ -29,10 +29,6 @@ export function compactAll(
   }
   if (url !== null) reports.push(compactSqliteFile(sqlitePath(url), onProgress));
   return reports;
-}
-
-export function compactLine({ path, beforeBytes, afterBytes }: CompactReport): string {
-  return `${path}: ${megabytes(beforeBytes)} before, ${megabytes(afterBytes)} now`;
 }
 
 function sqlitePath(url: string): string {
