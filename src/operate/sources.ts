@@ -14,14 +14,23 @@ import type { OwnDecoding } from "../ingest/spec/own-source.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
+import type { ObjectLister } from "../ports/objects/object-lister.ts";
+import type { ObjectSource } from "../ports/objects/object-source.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import type { LedgerScope } from "../ports/record.ts";
-import { type AwsEnvironment, openAwsEnvironment } from "../run/open/aws-environment.ts";
+import type { RunSettings } from "../run/config.ts";
+import {
+  type AwsEnvironment,
+  openAwsEnvironment,
+  openAwsLister,
+  openAwsObjects,
+} from "../run/open/aws-environment.ts";
 import { closeAll } from "../run/open/close-all.ts";
 import { findServer, ledgerUrl, type Server } from "../run/open/find-server.ts";
 import { isPipelineFile, loadPipeline } from "../run/open/load-pipeline.ts";
-import { openLedger } from "../run/open/open-ledger.ts";
+import { type OpenLedgerOptions, openLedger } from "../run/open/open-ledger.ts";
+import { type PreparedRun, prepareRun } from "../run/prepare-run.ts";
 
 /** Which pipeline, and where its ledger and queues are. */
 export interface SourceOptions {
@@ -35,6 +44,10 @@ export interface SourceOptions {
   readonly queue?: string | Queue | undefined;
   /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
   readonly deadLetterQueue?: string | Queue | null | undefined;
+  /** Database of the tables, by URL or file. Default: the pipeline's, else the ledger's. */
+  readonly tablesDatabase?: string | undefined;
+  /** Reads objects. Default: S3 at the endpoint. */
+  readonly objects?: ObjectSource | undefined;
   /** SQS and S3 endpoint. Default: see S1. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
@@ -50,6 +63,11 @@ export interface OpenQueues {
   readonly deadLetters: Queue | null;
   /** With the objects, and looks into the queues; null if the caller passed open queues. */
   readonly environment: AwsEnvironment | null;
+}
+
+interface OpenedLedger {
+  readonly ledger: Ledger;
+  readonly close: () => Promise<void>;
 }
 
 interface Named {
@@ -68,6 +86,8 @@ export class Sources {
   #writer: Promise<Ledger> | null = null;
   #queues: Promise<OpenQueues | null> | null = null;
   #server: Promise<Server> | null = null;
+  #objects: Promise<ObjectSource> | null = null;
+  #lister: Promise<ObjectLister> | null = null;
 
   constructor(options: SourceOptions = {}) {
     this.#options = options;
@@ -78,6 +98,28 @@ export class Sources {
   /** The pipeline; null if only its name is known, or none was named. */
   async pipeline(): Promise<Pipeline | null> {
     return (await this.#name())?.pipeline ?? null;
+  }
+
+  /** The pipeline with the settings of a run; throws if only its name is known, or none. */
+  async run(): Promise<PreparedRun> {
+    const pipeline = await this.pipeline();
+    if (pipeline === null) {
+      const message = "this needs the pipeline: name its file, or pass it";
+      throw new TidegateError("TG_CONFIG_INVALID", message);
+    }
+    return prepareRun("run", pipeline, this.#settings());
+  }
+
+  /** The file of the pipeline; undefined if the pipeline was passed, or only named. */
+  get file(): string | undefined {
+    const { pipeline } = this.#options;
+    return typeof pipeline === "string" && isPipelineFile(pipeline) ? pipeline : undefined;
+  }
+
+  /** The URL of the ledger, for tables that are beside it; an open ledger has none there. */
+  get ledgerUrl(): string {
+    const { ledger, data } = this.#options;
+    return ledgerUrl({ ledger: urlOf(ledger), data });
   }
 
   /** How the pipeline reads own messages; null if it is not known or has none. */
@@ -95,6 +137,16 @@ export class Sources {
   writer(): Promise<Ledger> {
     this.#writer ??= this.#openLedger({ migrate: false });
     return this.#writer;
+  }
+
+  /** The ledger for an action that creates it or that keeps its records; `close` ends it early. */
+  async openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
+    const { ledger: given } = this.#options;
+    if (given !== undefined && typeof given !== "string") {
+      return { ledger: given, close: async () => undefined }; // S3
+    }
+    const ledger = await openLedger(this.ledgerUrl, systemPorts, options);
+    return { ledger, close: () => ledger.close() };
   }
 
   /** The named pipeline, or all pipelines of the ledger (S4). */
@@ -132,6 +184,18 @@ export class Sources {
     return this.#server;
   }
 
+  /** Reads objects (S1). */
+  objects(): Promise<ObjectSource> {
+    this.#objects ??= this.#openObjects();
+    return this.#objects;
+  }
+
+  /** Lists buckets (S1). */
+  lister(): Promise<ObjectLister> {
+    this.#lister ??= this.#openLister();
+    return this.#lister;
+  }
+
   /** S3 */
   async close(): Promise<void> {
     await closeAll(this.#closers.splice(0));
@@ -146,11 +210,37 @@ export class Sources {
     return this.#named;
   }
 
-  async #openLedger(mode: { readonly readOnly?: true; readonly migrate?: false }): Promise<Ledger> {
-    const { ledger: given, data } = this.#options;
-    if (given !== undefined && typeof given !== "string") return given; // S3
-    const ledger = await openLedger(ledgerUrl({ ledger: given, data }), systemPorts, mode);
-    this.#closers.push(() => ledger.close());
+  async #openObjects(): Promise<ObjectSource> {
+    return this.#options.objects ?? openAwsObjects(await this.server()); // S3
+  }
+
+  async #openLister(): Promise<ObjectLister> {
+    const { lister, close } = await openAwsLister(await this.server());
+    this.#closers.push(close);
+    return lister;
+  }
+
+  #settings(): RunSettings {
+    const { endpoint, region, data, generation, tablesDatabase } = this.#options;
+    const { ledger, queue, deadLetterQueue } = this.#options;
+    const settings = {
+      endpoint,
+      region,
+      data,
+      generation,
+      tablesDatabase,
+      logLevel: "warn",
+      ledger: typeof ledger === "string" ? ledger : undefined,
+      queue: typeof queue === "string" ? queue : undefined,
+      deadLetterQueue: typeof deadLetterQueue === "string" ? deadLetterQueue : undefined,
+    };
+    const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(given);
+  }
+
+  async #openLedger(mode: OpenLedgerOptions): Promise<Ledger> {
+    const { ledger, close } = await this.openLedger(mode);
+    this.#closers.push(close);
     return ledger;
   }
 
@@ -179,14 +269,15 @@ export class Sources {
   }
 }
 
-async function nameOf({ pipeline: given, generation }: SourceOptions): Promise<Named | null> {
+async function nameOf(options: SourceOptions): Promise<Named | null> {
+  const { pipeline: given, generation, tablesDatabase } = options;
   if (given === undefined) return null;
   if (typeof given === "string" && !isPipelineFile(given)) {
     return { pipeline: null, scope: { pipeline: given, generation: generation ?? 0 } };
   }
-  const pipeline = typeof given === "string" ? await loadPipeline(given) : given;
-  const scope = { pipeline: pipeline.name, generation: generation ?? pipeline.generation };
-  return { pipeline, scope };
+  const loaded = typeof given === "string" ? await loadPipeline(given) : given;
+  const { pipeline } = prepareRun("run", loaded, { generation, tablesDatabase });
+  return { pipeline, scope: { pipeline: pipeline.name, generation: pipeline.generation } };
 }
 
 function chooseScope(scopes: readonly LedgerScope[]): string {

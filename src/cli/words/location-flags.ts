@@ -56,5 +56,7 @@ interface LocationFlags extends SourceOptions {
 export function sourceOptions(flags: LocationFlags): SourceOptions {
   const { pipeline, generation, ledger, data, queue, endpoint, region } = flags;
   const deadLetterQueue = flags["dead-letter-queue"];
-  return { pipeline, generation, ledger, data, queue, deadLetterQueue, endpoint, region };
+  const tablesDatabase = flags["tables-database"];
+  const stores = { ledger, data, tablesDatabase };
+  return { pipeline, generation, ...stores, queue, deadLetterQueue, endpoint, region };
 }

@@ -17,8 +17,6 @@ import { tables } from "../../../src/index.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../../src/ingest/telemetry/silent-telemetry.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
-import { type AuditCall, audit } from "../../../src/run/audit/open-audit.ts";
-import { repair } from "../../../src/run/audit/repair.ts";
 import { startScheduledAudits } from "../../../src/run/audit/start-scheduled.ts";
 import {
   readSigningKey,
@@ -33,6 +31,7 @@ import { prepareRun } from "../../../src/run/prepare-run.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
 import { isFullSize } from "../../support/full-size.ts";
+import { type AuditCall, audit, repair } from "../../support/operated.ts";
 import { createS3Client } from "../../support/s3-buckets.ts";
 import { queryPostgres, useDynamo, usePostgres } from "../../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -239,7 +238,7 @@ describe("on the embedded cloud", () => {
     await ingestThreeOfFour(world);
     const run = (call: AuditCall) => audit(world.lines, world.settings, { ...NOW, ...call });
     const now = Date.now();
-    await expect(run({ from: now - 5, to: now - 10 })).rejects.toThrow("is not before --to");
+    await expect(run({ from: now - 5, to: now - 10 })).rejects.toThrow("is not before the end");
     await expect(run({ from: now + 60_000 })).rejects.toThrow("is in the future; no object");
     await expect(run({ to: now + 60_000 })).rejects.toThrow("an audit judges the past");
     await expect(run({ prefix: "x/", bucket: "other" })).rejects.toThrow("is not the bucket");

@@ -11,12 +11,12 @@ import { epochMs, seconds } from "../../../src/core/units.ts";
 import { tables } from "../../../src/index.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
-import { backfill } from "../../../src/run/backfill/open-backfill.ts";
 import type { RunSettings } from "../../../src/run/config.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
 import { isFullSize } from "../../support/full-size.ts";
+import { backfill } from "../../support/operated.ts";
 import { createS3Client } from "../../support/s3-buckets.ts";
 import { useDynamo } from "../../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -186,7 +186,7 @@ describe("on the embedded cloud", () => {
         (error: Error) => error.message,
       );
     const [early, late] = [epochMs(Date.UTC(2020, 0, 1)), epochMs(Date.UTC(2020, 0, 2))];
-    expect(await ask({ since: late, until: early })).toMatch(/is not before --until/);
+    expect(await ask({ since: late, until: early })).toMatch(/is not before the end/);
     expect(await ask({ since: epochMs(Date.UTC(2999, 0, 1)) })).toMatch(/is in the future/);
     expect(await ask({ bucket: "other" })).toMatch(/is not the bucket of the pipeline/);
     expect(await ask({ since: early, until: late })).toBe("");
