@@ -20,7 +20,7 @@ import { S3 } from "@aws-sdk/client-s3";
 import { SQS } from "@aws-sdk/client-sqs";
 import { epochMs } from "../src/core/units.ts";
 import { pipeline, tables } from "../src/ingest/spec/define-pipeline.ts";
-import { backfill } from "../src/run/backfill/open-backfill.ts";
+import { openOperator } from "../src/operate/open-operator.ts";
 import { openReplays } from "../src/run/replay/open-replays.ts";
 import { startPipeline } from "../src/run/start-pipeline.ts";
 import { type ChildServer, cpuMicros, startChild } from "./broker/child-server.ts";
@@ -146,7 +146,8 @@ async function measure(
     },
     async backfill() {
       const figures = await timed(server, objects, async () => {
-        await backfill(lines, settings(listedPath), { until: LATER, onLogLine: () => {} });
+        await using operator = openOperator({ ...settings(listedPath), pipeline: lines });
+        await operator.backfill({ until: LATER, onLogLine: () => {} }).result();
       });
       expectRows(listedPath, objects);
       return figures;

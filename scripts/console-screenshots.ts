@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { uploads } from "../examples/stations/generate.ts";
 import stations from "../examples/stations/pipeline.ts";
-import { audit } from "../src/run/audit/open-audit.ts";
+import { openOperator } from "../src/operate/open-operator.ts";
 import { type RunningDev, startDev } from "../src/run/dev/start-dev.ts";
 import { openReplays } from "../src/run/replay/open-replays.ts";
 import { launchBrowser } from "../test/support/console-browser.ts";
@@ -51,7 +51,8 @@ async function fill(data: string): Promise<Shown> {
   const [{ body } = { body: "" }] = uploads({ days: 1 });
   await dev.put(`observations/${LATE_DAY}/BER01 north, corrected.csv`, body);
   await dev.idle();
-  await audit(held, { ledger, endpoint: dev.endpoint }, { graceMs: 0 });
+  await using operator = openOperator({ pipeline: held, ledger, endpoint: dev.endpoint });
+  await operator.audits.run({ graceMs: 0 }).result();
   await using replays = await openReplays(warmer(held), { ledger, endpoint: dev.endpoint });
   const all = {
     from: FIRST_DAY,

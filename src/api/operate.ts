@@ -1,7 +1,37 @@
 // `tidegate/operate`: what the commands ask of a pipeline and do to it, for programs.
 
+export type {
+  ListedException,
+  StatementChanges,
+  StatementSegment,
+  StatementSignature,
+  StatementSubject,
+} from "../audit/statement.ts";
 export { TidegateError } from "../core/errors.ts";
 export type { Progress } from "../core/progress.ts";
+export {
+  type AuditLine,
+  type AuditProgress,
+  type AuditRequest,
+  type AuditStep,
+  type AuditSummary,
+  type Audits,
+  checkStatement,
+  readEarlierStatement,
+  readSigningKey,
+  readStatement,
+  type Statement,
+  signStatement,
+  verifyStatement,
+  writeStatement,
+} from "../operate/audits.ts";
+export type {
+  Backfill,
+  BackfillProgress,
+  BackfillRequest,
+  BackfillResult,
+  BackfillStep,
+} from "../operate/backfill.ts";
 export type {
   Completeness,
   CompletenessReader,
@@ -93,3 +123,5 @@ export type {
 } from "../operate/records.ts";
 export type { ListedRun, RunReader } from "../operate/runs.ts";
 export type { SourceOptions } from "../operate/sources.ts";
+export type { AuditCounts, AuditException, AuditStatus, AuditVerdict } from "../ports/audit.ts";
+export type { CheckedStatement, EarlierKeys, StatementProof } from "../run/audit/statement-file.ts";

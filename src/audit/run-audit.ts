@@ -52,7 +52,7 @@ export async function runAudit(
   options: AuditOptions,
   onLine: (line: AuditLine) => void,
   signal: AbortSignal,
-  onProgress: (progress: AuditProgress) => void = () => undefined,
+  onProgress: (progress: AuditProgress) => Promise<void> = async () => undefined,
 ): Promise<QueueSnapshot> {
   const queue = await ports.readQueue(); // A2
   const audit = new Audit(ports, options, queue, onLine, signal);
@@ -99,7 +99,7 @@ class Audit {
     );
   }
 
-  async run(onProgress: (progress: AuditProgress) => void): Promise<void> {
+  async run(onProgress: (progress: AuditProgress) => Promise<void>): Promise<void> {
     let objects = 0;
     let last = "";
     for (;;) {
@@ -114,11 +114,11 @@ class Audit {
       const isFull = this.#batch.length >= BATCH_LINES || this.#keysAfterDoubt >= KEYS_AFTER_DOUBT;
       if (!isFull) continue;
       await this.#flush();
-      onProgress({ objects, key: last });
+      await onProgress({ objects, key: last });
       this.#signal.throwIfAborted();
     }
     await this.#flush();
-    onProgress({ objects, key: last });
+    await onProgress({ objects, key: last });
   }
 
   #emit(line: AuditLine, doubt: Doubt | null): void {

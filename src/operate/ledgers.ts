@@ -41,7 +41,7 @@ const PAUSE_MS = durationMs(20);
 export function ledgerOf(sources: Sources): LedgerAccess {
   return {
     async create({ listing = false } = {}) {
-      const { store } = parseStoreUrl(sources.ledgerUrl(), "ledger");
+      const { store } = parseStoreUrl(sources.ledgerUrl, "ledger");
       if (listing && store !== "dynamodb") {
         const message = `--listing is for DynamoDB; a ${store} ledger always lists records`;
         throw new TidegateError("TG_CONFIG_INVALID", message);
@@ -85,7 +85,7 @@ function progress(
 async function expiredRows(sources: Sources): Promise<Purge> {
   const ledger = await sources.writer();
   rejectLeap(ledger.leap());
-  const { store } = parseStoreUrl(sources.ledgerUrl(), "ledger");
+  const { store } = parseStoreUrl(sources.ledgerUrl, "ledger");
   const isInspected = store === "sqlite" || store === "memory"; // Also an open ledger.
   await sweepLedgerStages(ledger, sources.clock.now());
   return { store: ledger, emptyBatches: isInspected ? await wholePass(ledger) : 1 };

@@ -51,7 +51,7 @@ export function lineageOf(sources: Sources): LineageReader {
 
 /** Where the outputs of a pipeline are; without its file, columns are not known. */
 export async function locationsOf(sources: Sources): Promise<LocationOf> {
-  return outputLocations(await sources.pipeline(), sources.ledgerUrl());
+  return outputLocations(await sources.pipeline(), sources.ledgerUrl);
 }
 
 function objectOf(what: string) {

@@ -3,6 +3,8 @@
 //   O1. Nothing is opened until the first call needs it (S2 of sources.ts).
 //   O2. A long action returns its progress: iterate over its steps, or await `result()`.
 
+import { type Audits, auditsOf } from "./audits.ts";
+import { type Backfill, backfillOf } from "./backfill.ts";
 import { type CompletenessReader, completenessOf } from "./completeness.ts";
 import { type DeadLetters, deadLettersOf } from "./dead-letters.ts";
 import { type EventHistories, historiesOf } from "./history.ts";
@@ -43,6 +45,10 @@ export interface Operator extends AsyncDisposable {
   readonly outbox: OutboxAccess;
   /** The store behind the pipeline. */
   readonly ledger: LedgerAccess;
+  /** Compares bucket, ledger and sink, and repairs what is missing. */
+  readonly audits: Audits;
+  /** Takes what is in the bucket through the pipeline. */
+  readonly backfill: Backfill;
   close(): Promise<void>;
 }
 
@@ -63,6 +69,8 @@ export function openOperator(options: SourceOptions = {}): Operator {
     jobs: jobsOf(sources),
     outbox: outboxOf(sources),
     ledger: ledgerOf(sources),
+    audits: auditsOf(sources),
+    backfill: backfillOf(sources),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -16,19 +16,36 @@ import type { OwnDecoding } from "../ingest/spec/own-source.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, NoteKind } from "../ports/ledger.ts";
+import type { ObjectLister } from "../ports/objects/object-lister.ts";
+import type { ObjectSource } from "../ports/objects/object-source.ts";
 import type { Outbox } from "../ports/outbox.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import { isReplay } from "../replay/replay-registry.ts";
-import { type AwsEnvironment, openAwsEnvironment } from "../run/open/aws-environment.ts";
+import type { RunSettings } from "../run/config.ts";
+import {
+  type AwsEnvironment,
+  openAwsEnvironment,
+  openAwsLister,
+  openAwsObjects,
+} from "../run/open/aws-environment.ts";
 import { closeAll } from "../run/open/close-all.ts";
 import { findServer, ledgerUrl, type Server } from "../run/open/find-server.ts";
-import { isPipelineFile, loadPipeline } from "../run/open/load-pipeline.ts";
+import { isPipelineFile } from "../run/open/load-pipeline.ts";
 import { type OpenLedgerOptions, openLedger } from "../run/open/open-ledger.ts";
 import { openOutbox } from "../run/open/open-outbox.ts";
 import { type OpenedTarget, openTarget } from "../run/open/open-target.ts";
-import { parseStoreUrl } from "../run/open/store-url.ts";
+import { type PreparedRun, prepareRun } from "../run/prepare-run.ts";
+import {
+  chooseScope,
+  filtered,
+  type Named,
+  nameOf,
+  outboxUrl,
+  refuseMixed,
+  urlOf,
+} from "./named-pipeline.ts";
 
 /** Which pipeline, and where its ledger and queues are. */
 export interface SourceOptions {
@@ -46,6 +63,10 @@ export interface SourceOptions {
   readonly outbox?: string | Outbox | undefined;
   /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
   readonly deadLetterQueue?: string | Queue | null | undefined;
+  /** Database of the tables, by URL or file. Default: the pipeline's, else the ledger's. */
+  readonly tablesDatabase?: string | undefined;
+  /** Reads objects. Default: S3 at the endpoint. */
+  readonly objects?: ObjectSource | undefined;
   /** SQS and S3 endpoint. Default: see S1. */
   readonly endpoint?: string | undefined;
   readonly region?: string | undefined;
@@ -65,10 +86,9 @@ export interface OpenQueues {
   readonly environment: AwsEnvironment | null;
 }
 
-interface Named {
-  /** Null if only its name is known. */
-  readonly pipeline: Pipeline | null;
-  readonly scope: LedgerScope;
+interface OpenedLedger {
+  readonly ledger: Ledger;
+  readonly close: () => Promise<void>;
 }
 
 export class Sources {
@@ -83,6 +103,8 @@ export class Sources {
   #server: Promise<Server> | null = null;
   #outbox: Promise<Outbox> | null = null;
   #target: Promise<OpenedTarget["target"]> | null = null;
+  #objects: Promise<ObjectSource> | null = null;
+  #lister: Promise<ObjectLister> | null = null;
 
   constructor(options: SourceOptions = {}) {
     this.#options = options;
@@ -93,6 +115,28 @@ export class Sources {
   /** The pipeline; null if only its name is known, or none was named. */
   async pipeline(): Promise<Pipeline | null> {
     return (await this.#name())?.pipeline ?? null;
+  }
+
+  /** The pipeline with the settings of a run; throws if only its name is known, or none. */
+  async run(): Promise<PreparedRun> {
+    const pipeline = await this.pipeline();
+    if (pipeline === null) {
+      const message = "this needs the pipeline: name its file, or pass it";
+      throw new TidegateError("TG_CONFIG_INVALID", message);
+    }
+    return prepareRun("run", pipeline, this.#settings());
+  }
+
+  /** The file of the pipeline; undefined if the pipeline was passed, or only named. */
+  get file(): string | undefined {
+    const { pipeline } = this.#options;
+    return typeof pipeline === "string" && isPipelineFile(pipeline) ? pipeline : undefined;
+  }
+
+  /** The URL of the ledger (S1); an open ledger has none, and tables are not beside it. */
+  get ledgerUrl(): string {
+    const { ledger, data } = this.#options;
+    return ledgerUrl({ ledger: urlOf(ledger), data });
   }
 
   /** How the pipeline reads own messages; null if it is not known or has none. */
@@ -115,6 +159,14 @@ export class Sources {
   /** Creates the ledger if it is missing; `listing` is for DynamoDB. */
   async createLedger(listing: boolean): Promise<void> {
     await this.#openLedger(listing ? { migrate: true, listing } : { migrate: true });
+  }
+
+  /** The ledger for an action that creates it or that keeps its records; `close` ends it early. */
+  async openLedger(options: OpenLedgerOptions): Promise<OpenedLedger> {
+    const { ledger: given, acceptClock = false } = this.#options;
+    if (typeof given === "object") return { ledger: given, close: async () => undefined }; // S3
+    const ledger = await openLedger(this.ledgerUrl, this.#ports, { ...options, acceptClock });
+    return { ledger, close: () => ledger.close() };
   }
 
   /** The named pipeline, or all pipelines of the ledger (S4). */
@@ -190,18 +242,24 @@ export class Sources {
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
 
-  /** The URL of the ledger (S1). */
-  ledgerUrl(): string {
-    const { ledger, data } = this.#options;
-    return ledgerUrl({ ledger: urlOf(ledger), data });
-  }
-
   /** Where queues and objects are (S1). */
   server(): Promise<Server> {
     const { endpoint, region, data, ledger, outbox } = this.#options;
     const stores = { ledger: urlOf(ledger), outbox: urlOf(outbox) };
     this.#server ??= findServer({ endpoint, region, data, ...stores });
     return this.#server;
+  }
+
+  /** Reads objects (S1). */
+  objects(): Promise<ObjectSource> {
+    this.#objects ??= this.#openObjects();
+    return this.#objects;
+  }
+
+  /** Lists buckets (S1). */
+  lister(): Promise<ObjectLister> {
+    this.#lister ??= this.#openLister();
+    return this.#lister;
   }
 
   /** S3 */
@@ -237,18 +295,44 @@ export class Sources {
     return { clock: this.clock, random: this.random, turn: systemPorts.turn };
   }
 
+  async #openObjects(): Promise<ObjectSource> {
+    return this.#options.objects ?? openAwsObjects(await this.server()); // S3
+  }
+
+  async #openLister(): Promise<ObjectLister> {
+    const { lister, close } = await openAwsLister(await this.server());
+    this.#closers.push(close);
+    return lister;
+  }
+
+  #settings(): RunSettings {
+    const { endpoint, region, data, generation, tablesDatabase } = this.#options;
+    const { ledger, queue, deadLetterQueue } = this.#options;
+    const settings = {
+      endpoint,
+      region,
+      data,
+      generation,
+      tablesDatabase,
+      logLevel: "warn",
+      ledger: typeof ledger === "string" ? ledger : undefined,
+      queue: typeof queue === "string" ? queue : undefined,
+      deadLetterQueue: typeof deadLetterQueue === "string" ? deadLetterQueue : undefined,
+    };
+    const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+    return Object.fromEntries(given);
+  }
+
   async #openLedger(mode: OpenLedgerOptions): Promise<Ledger> {
-    const { ledger: given, acceptClock = false } = this.#options;
-    if (typeof given === "object") return given; // S3
-    const ledger = await openLedger(this.ledgerUrl(), this.#ports, { ...mode, acceptClock });
-    this.#closers.push(() => ledger.close());
+    const { ledger, close } = await this.openLedger(mode);
+    this.#closers.push(close);
     return ledger;
   }
 
   async #openOutbox(): Promise<Outbox> {
     const { outbox: given, acceptClock = false } = this.#options;
     if (typeof given === "object") return given; // S3
-    const url = given ?? outboxUrl(this.ledgerUrl());
+    const url = given ?? outboxUrl(this.ledgerUrl);
     const outbox = await openOutbox(url, this.#ports, { acceptClock });
     this.#closers.push(() => outbox.close());
     return outbox;
@@ -293,46 +377,4 @@ export class Sources {
     this.#closers.push(() => environment.close());
     return { queue: environment.queue, deadLetters: environment.deadLetters, environment };
   }
-}
-
-async function nameOf({ pipeline: given, generation }: SourceOptions): Promise<Named | null> {
-  if (given === undefined) return null;
-  if (typeof given === "string" && !isPipelineFile(given)) {
-    return { pipeline: null, scope: { pipeline: given, generation: generation ?? 0 } };
-  }
-  const pipeline = typeof given === "string" ? await loadPipeline(given) : given;
-  const scope = { pipeline: pipeline.name, generation: generation ?? pipeline.generation };
-  return { pipeline, scope };
-}
-
-async function filtered<T>(all: readonly T[], holds: (each: T) => Promise<boolean>): Promise<T[]> {
-  const held = await Promise.all(all.map(holds));
-  return all.filter((_, index) => held[index]);
-}
-
-function chooseScope(scopes: readonly LedgerScope[]): string {
-  if (scopes.length === 0) return "the ledger is empty; name the pipeline";
-  const names = scopes.map(({ pipeline }) => pipeline);
-  if (new Set(names).size > 1) {
-    return `the ledger has several pipelines (${names.join(", ")}); choose one with pipeline`;
-  }
-  const generations = scopes.map(({ generation }) => generation).join(", ");
-  return `${names[0]} has several generations (${generations}); choose one with generation`;
-}
-
-function refuseMixed(what: string): never {
-  const message = `${what} is an open queue: pass both by name, or both open`;
-  throw new TidegateError("TG_CONFIG_INVALID", message);
-}
-
-/** An open store is taken for another one than the data folder's. */
-function urlOf(store: string | object | undefined): string | undefined {
-  return typeof store === "object" ? "memory:" : store;
-}
-
-/** The outbox in the ledger's store. DynamoDB keeps them in separate tables. */
-function outboxUrl(ledger: string): string {
-  if (parseStoreUrl(ledger, "ledger").store !== "dynamodb") return ledger;
-  const message = "an outbox on DynamoDB has its own table; name it with --outbox";
-  throw new TidegateError("TG_CONFIG_INVALID", message);
 }

@@ -53,7 +53,7 @@ function withTablesIn(pipeline: Pipeline, { tablesDatabase: database }: RunSetti
   const { sink } = pipeline;
   if (database === undefined) return pipeline;
   if (sink === null || typeof sink === "function") {
-    const message = "--tables-database needs a pipeline whose sink is tables()";
+    const message = "tablesDatabase needs a pipeline whose sink is tables()";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   return { ...pipeline, sink: { ...sink, database } };

@@ -2,6 +2,7 @@
 // whether the simulator catches a broken one; everything else uses these.
 
 import { runAudit } from "../audit/run-audit.ts";
+import { runBackfill } from "../backfill/backfill.ts";
 import { createMessageArchive } from "../ingest/archive/message-archive.ts";
 import { createConsumer } from "../ingest/running/consumer.ts";
 import { createLeaseRenewer } from "../ingest/running/lease-renewer.ts";
@@ -9,7 +10,6 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { Clock } from "../ports/clock.ts";
 import { createProducer } from "../produce/producer.ts";
 import { createRelay } from "../produce/relay.ts";
-import { runBackfill } from "../replay/backfill.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { createMemoryOutbox } from "../stores/memory/outbox.ts";

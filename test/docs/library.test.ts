@@ -18,7 +18,9 @@ const source = [
   "src/run/run-pipeline.ts",
   "src/run/dev/start-dev.ts",
   "src/testkit/test-pipeline.ts",
-  "src/run/audit/open-audit.ts",
+  "src/run/audit/audit-sources.ts",
+  "src/operate/audits.ts",
+  "src/operate/backfill.ts",
   "src/operate/sources.ts",
   "src/operate/open-operator.ts",
   "src/operate/completeness.ts",
@@ -82,7 +84,9 @@ test.each([
   ["outbox", ["OutboxAccess"]],
   ["ledger", ["LedgerAccess"]],
   ["filter", ["DeadLetterSelection"]],
-  ["audit option", ["AuditCall"]],
+  ["audits", ["Audits"]],
+  ["audit option", ["AuditRequest"]],
+  ["backfill option", ["BackfillRequest"]],
   ["redrive option", ["RedriveRequest"]],
 ])("the page lists every %s of the code, and no other", (heading, interfaces) => {
   expect(cells(heading).toSorted()).toEqual(interfaces.flatMap(membersOf).toSorted());
@@ -96,6 +100,13 @@ test("the page lists every function that tidegate/run exports", async () => {
   const exported = Object.entries(await import("../../src/api/run.ts"));
   const functions = exported.filter(([name]) => name !== "TidegateError").map(([name]) => name);
   const names = cells("function").map((cell) => /^`(\w+)\(/.exec(cell)?.[1]);
+  expect(names.toSorted()).toEqual(functions.toSorted());
+});
+
+test("the page lists every function on statements that tidegate/operate exports", async () => {
+  const exported = Object.keys(await import("../../src/api/operate.ts"));
+  const functions = exported.filter((name) => /Statement$|SigningKey$/.test(name));
+  const names = cells("statement function").map((cell) => /^`(\w+)\(/.exec(cell)?.[1]);
   expect(names.toSorted()).toEqual(functions.toSorted());
 });
 

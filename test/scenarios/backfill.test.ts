@@ -2,9 +2,9 @@
 // deleted objects. Every checker of the simulator applies, and so does "listed-or-live".
 
 import { describe, expect, test } from "vitest";
+import { runBackfill } from "../../src/backfill/backfill.ts";
 import { afterPromiseJobs as drain } from "../../src/platform/system-turn.ts";
 import type { Ledger } from "../../src/ports/ledger.ts";
-import { runBackfill } from "../../src/replay/backfill.ts";
 import { NO_FAULTS } from "../../src/sim/faults/fault-mix.ts";
 import { runSeed } from "../../src/sim/run-seed.ts";
 import type { WorldParts } from "../../src/sim/world-parts.ts";

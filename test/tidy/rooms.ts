@@ -50,6 +50,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ingest: { imports: [...RECORDS, "ingest/policy"], packages: [] },
   // The past through the stages of ingest; `run` opens ledger, sink and objects for it.
   replay: { imports: [...RECORDS, ...INGEST], packages: [] },
+  // A bucket through the stages of ingest; `operate` opens what it needs.
+  backfill: { imports: [...RECORDS, ...INGEST], packages: [] },
   // Bucket, ledger and sink compared; `run` opens them.
   audit: { imports: RECORDS, packages: [] },
   produce: { imports: RECORDS, packages: [] },
@@ -147,6 +149,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       ...INGEST,
       "produce",
       "replay",
+      "backfill",
       "audit",
       ...EMBEDDED_STORES,
       "sinks/function",

@@ -1,9 +1,7 @@
 // Audit text: what people read about an audit.
 
-import { AUDIT_STATUSES } from "../../audit/audit-line.ts";
-import type { AuditProgress } from "../../audit/run-audit.ts";
-import type { Statement } from "../../audit/statement.ts";
 import { printable } from "../../core/encoding/printable.ts";
+import { AUDIT_STATUSES, type AuditProgress, type Statement } from "../../operate/audits.ts";
 
 /** Exceptions on the screen; the file has all. */
 const SHOWN_MAX = 20;

@@ -1,6 +1,6 @@
 // Backfill text: what people read about a backfill.
 
-import type { BackfillProgress, BackfillResult } from "../../replay/backfill.ts";
+import type { BackfillProgress, BackfillResult } from "../../operate/backfill.ts";
 
 const SECOND_MS = 1_000;
 const MINUTE_S = 60;

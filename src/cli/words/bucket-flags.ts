@@ -1,6 +1,6 @@
 // Bucket flags: where a command that lists a bucket finds it, and the pipeline's ledger.
 
-import { type RunSettings, SETTINGS } from "../../run/config.ts";
+import { SETTINGS } from "../../run/config.ts";
 import { text } from "../command.ts";
 import { generationFlag, ledgerLocation } from "./location-flags.ts";
 
@@ -32,32 +32,3 @@ export const bucketFlags = {
     env: SETTINGS.tablesDatabase.env,
   },
 };
-
-interface BucketFlagValues {
-  readonly generation?: number | undefined;
-  readonly ledger?: string | undefined;
-  readonly data?: string | undefined;
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
-  readonly queue?: string | undefined;
-  readonly "dead-letter-queue"?: string | undefined;
-  readonly "tables-database"?: string | undefined;
-}
-
-/** The settings that these flags give. */
-export function bucketSettings(flags: BucketFlagValues): RunSettings {
-  const { endpoint, region, data, ledger, generation, queue } = flags;
-  const given: RunSettings = {
-    endpoint,
-    region,
-    data,
-    ledger,
-    generation,
-    queue,
-    deadLetterQueue: flags["dead-letter-queue"],
-    tablesDatabase: flags["tables-database"],
-    logLevel: "warn",
-  };
-  const present = Object.entries(given).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(present) as RunSettings;
-}

@@ -56,6 +56,7 @@ interface LocationFlags extends SourceOptions {
 export function sourceOptions(flags: LocationFlags): SourceOptions {
   const { pipeline, generation, ledger, data, queue, topic, outbox, endpoint, region } = flags;
   const deadLetterQueue = flags["dead-letter-queue"];
-  const stores = { ledger, data, outbox };
+  const tablesDatabase = flags["tables-database"];
+  const stores = { ledger, data, outbox, tablesDatabase };
   return { pipeline, generation, ...stores, queue, topic, deadLetterQueue, endpoint, region };
 }

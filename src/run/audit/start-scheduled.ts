@@ -10,7 +10,7 @@ import { closeAll } from "../open/close-all.ts";
 import type { Environment } from "../open/environment.ts";
 import type { Server } from "../open/find-server.ts";
 import type { ReadySettings } from "../prepare-run.ts";
-import { auditSources, summaryOf } from "./open-audit.ts";
+import { auditSources, summaryOf } from "./audit-sources.ts";
 import { openEffects } from "./open-effects.ts";
 import { readQueue } from "./read-queue.ts";
 import { auditTerms, type ScheduledAudits, startAudits } from "./scheduled-audits.ts";
@@ -29,7 +29,7 @@ export function startScheduledAudits(
   const terms = auditTerms(settings);
   if (terms === null) return null;
   if (pipeline.source.contents !== "objects" || pipeline.source.bucket === null) {
-    const message = "--audit-minutes needs a pipeline that names its bucket; set source.bucket";
+    const message = "auditMinutes needs a pipeline that names its bucket; set source.bucket";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   const { ledger, telemetry, server } = ports;

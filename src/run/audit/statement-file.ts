@@ -21,7 +21,7 @@ import { STATEMENT_SCHEMA, type Statement, statementProblem } from "../../audit/
 import { type LinesResult, StatementLines } from "../../audit/statement-lines.ts";
 import { TidegateError } from "../../core/errors.ts";
 
-const UNSIGNED_FIX = "audit its window again with --sign, or continue it without --sign";
+const UNSIGNED_FIX = "audit its window again and sign that, or leave this one unsigned";
 
 /** Reads a statement; throws TG_VALUE_INVALID if it is none, or was edited. */
 export function readStatement(path: string): Statement {
@@ -48,17 +48,13 @@ function signatureProblem({ signature }: Partial<Statement>): string | null {
   return algorithm === "ed25519" && isWhole ? null : "its signature is not one of Ed25519";
 }
 
-/**
- * Throws TG_VALUE_INVALID if a statement without a signature continues one that is signed: its
- * signature may have been removed (F4).
- */
-export function refuseUnsigned(path: string, { signature, previous }: Statement): void {
+/** Its signature may have been removed (F4). */
+function refuseUnsigned(path: string, { signature, previous }: Statement): void {
   if (signature !== null || previous === null || previous.keyId === null) return;
-  refuse(`${path} is not signed, but the statement that it continues is; sign it with --sign`);
+  refuse(`${path} is not signed, but the statement that it continues is; sign it`);
 }
 
-/** Throws TG_VALUE_INVALID unless the file has the lines of that statement. */
-export async function verifyLines(
+async function verifyLines(
   path: string,
   statement: Statement,
   linesPath: string,
@@ -80,6 +76,34 @@ export async function verifyLines(
   return refuse(`${linesPath} does not match ${path}: ${result.problem}`);
 }
 
+/** What a statement has to match. */
+export interface StatementProof {
+  /** PEM file of the public key that must have signed it. */
+  readonly publicKey?: string | undefined;
+  /** The file of its lines. */
+  readonly lines?: string | undefined;
+}
+
+/** A statement that matches, and how many of its lines were compared; null without a file. */
+export interface CheckedStatement {
+  readonly statement: Statement;
+  readonly lines: Extract<LinesResult, { kind: "same" }> | null;
+}
+
+/** Reads a statement and checks it as `tidegate audit verify` does; throws TG_VALUE_INVALID. */
+export async function checkStatement(
+  path: string,
+  { publicKey, lines }: StatementProof = {},
+): Promise<CheckedStatement> {
+  const statement = readStatement(path);
+  if (publicKey !== undefined) verifyStatement(path, statement, publicKey);
+  refuseUnsigned(path, statement);
+  return {
+    statement,
+    lines: lines === undefined ? null : await verifyLines(path, statement, lines),
+  };
+}
+
 /** The keys that may check the signature of an earlier statement. */
 export interface EarlierKeys {
   /** PEM file of the public key; the statement must be signed with it. */
@@ -98,11 +122,11 @@ export function readEarlierStatement(path: string, keys: EarlierKeys): Statement
   if (publicKey !== undefined) {
     verifyStatement(path, statement, publicKey);
   } else if (statement.signature !== null) {
-    const fix = "name its public key with --since-key";
+    const fix = "name its public key";
     if (signingKey === null) refuse(`${path} is signed, and no key can check it; ${fix}`);
     const key = createPublicKey(signingKey);
     if (statement.signature.keyId !== keyIdOf(key)) {
-      refuse(`${path} was signed with another key than that of --sign; ${fix}`);
+      refuse(`${path} was signed with another key than the signing key; ${fix}`);
     }
     checkSignature(path, statement, key);
   } else if (signingKey !== null) {
@@ -122,7 +146,7 @@ function parse(path: string, text: string): Statement {
 }
 
 function notAStatement(path: string): never {
-  return refuse(`${path} is not an audit statement; write one with tidegate audit --out`);
+  return refuse(`${path} is not an audit statement; write one with audit`);
 }
 
 /** F3 */
@@ -161,7 +185,7 @@ export function verifyStatement(path: string, statement: Statement, keyPath: str
 }
 
 function checkSignature(path: string, { signature, digest }: Statement, key: KeyObject): void {
-  if (signature === null) refuse(`${path} is not signed; sign it with tidegate audit --sign`);
+  if (signature === null) refuse(`${path} is not signed; sign it`);
   if (signature.keyId !== keyIdOf(key)) refuse(`${path} was signed with another key`);
   const isValid = verify(null, Buffer.from(digest), key, Buffer.from(signature.value, "base64"));
   if (!isValid) refuse(`the signature of ${path} does not match its content`);

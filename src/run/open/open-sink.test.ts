@@ -30,7 +30,7 @@ describe("a sink and the ledger it is beside", () => {
     const beside = { sinkDialect: null };
     await expect(openSink(withSink(tables(line)), beside, dynamo)).rejects.toMatchObject({
       code: "TG_CONFIG_INVALID",
-      message: expect.stringContaining("a dynamodb ledger has none; set --tables-database"),
+      message: expect.stringContaining("a dynamodb ledger has none; set tablesDatabase"),
     });
     const database = join(folder, "own.db");
     const sink = await openSink(withSink(tables(line, { database })), beside, dynamo);

@@ -41,7 +41,7 @@ function sinkOf(
     return createTableSink(sink, { dialect: "postgres", url: location.url });
   }
   return refuse(
-    `tables() needs a database, and a ${location.store} ledger has none; set --tables-database or ` +
+    `tables() needs a database, and a ${location.store} ledger has none; set tablesDatabase or ` +
       "tables({ … }, { database }), or use a SQLite or PostgreSQL ledger",
   );
 }

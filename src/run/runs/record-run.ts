@@ -20,19 +20,27 @@ export function runEnvironment(): Readonly<Record<string, string>> {
   return { tidegate: packageVersion(), node, platform, arch, host: hostname(), pid };
 }
 
+/** The digests of a run of the pipeline, and what it runs on. */
+export function digestsOfRun({ pipeline, settings }: PreparedRun, file: string | undefined) {
+  return {
+    codeDigest: file === undefined ? digestOfFunctions(pipeline) : digestOfFile(file),
+    configDigest: configDigest(pipeline, settings),
+    environment: JSON.stringify(runEnvironment()),
+  };
+}
+
 /** Starts to record this process life in the ledger. */
 export function recordRun(
   { ledger, consumer }: { readonly ledger: Ledger; readonly consumer: Consumer },
   id: string,
-  { pipeline, settings }: PreparedRun,
+  prepared: PreparedRun,
   file: string | undefined,
 ): Promise<RunRecorder> {
+  const { pipeline } = prepared;
   const run: RunStart = {
     id,
     kind: "live",
-    codeDigest: file === undefined ? digestOfFunctions(pipeline) : digestOfFile(file),
-    configDigest: configDigest(pipeline, settings),
-    environment: JSON.stringify(runEnvironment()),
+    ...digestsOfRun(prepared, file),
     parameters: JSON.stringify({
       file: file === undefined ? null : resolve(file),
       pipelineDigest: pipelineDigest(pipeline),

@@ -1,13 +1,13 @@
 // Backfiller: `tidegate backfill` as a process of its own, which meets the faults of every call and
 // may crash at any of them. The next one continues.
 
+import { eventOf } from "../../backfill/listed-event.ts";
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import { durationMs } from "../../core/units.ts";
 import { createBatchRunner } from "../../ingest/running/batch-runner.ts";
 import { INERT_WATERMARK } from "../../ingest/running/inert-watermark.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
-import { eventOf } from "../../replay/listed-event.ts";
 import { BUCKET, createSimLister, createSimObjects } from "../ports/sim-bucket.ts";
 import { createSimLedger } from "../ports/sim-ledger.ts";
 import { createSimQueue } from "../ports/sim-queue.ts";

@@ -17,8 +17,6 @@ import { tables } from "../../../src/index.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../../src/ingest/telemetry/silent-telemetry.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
-import { type AuditCall, audit } from "../../../src/run/audit/open-audit.ts";
-import { repair } from "../../../src/run/audit/repair.ts";
 import { startScheduledAudits } from "../../../src/run/audit/start-scheduled.ts";
 import {
   readSigningKey,
@@ -33,6 +31,7 @@ import { prepareRun } from "../../../src/run/prepare-run.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
 import { isFullSize } from "../../support/full-size.ts";
+import { type AuditCall, audit, repair } from "../../support/operated.ts";
 import { createS3Client } from "../../support/s3-buckets.ts";
 import { queryPostgres, useDynamo, usePostgres } from "../../support/stores/database-servers.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";

@@ -8,17 +8,17 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { lineText } from "../../../src/audit/audit-line.ts";
 import { tables } from "../../../src/index.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
-import { type AuditCall, audit } from "../../../src/run/audit/open-audit.ts";
 import {
+  checkStatement,
   readEarlierStatement,
   readSigningKey,
   readStatement,
   signStatement,
-  verifyLines,
   writeStatement,
 } from "../../../src/run/audit/statement-file.ts";
 import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
+import { type AuditCall, audit } from "../../support/operated.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("bad-audits");
@@ -92,10 +92,10 @@ test("a signed statement without its key: not continued until --since-key or --s
   const signed = signStatement(await run({}), readSigningKey(own.secret));
   writeStatement(path, signed);
   expect(() => readEarlierStatement(path, {})).toThrow(
-    /signed.json is signed, and no key can check it; name its public key with --since-key$/,
+    /signed.json is signed, and no key can check it; name its public key$/,
   );
   const wrong = { signingKey: readSigningKey(other.secret) };
-  expect(() => readEarlierStatement(path, wrong)).toThrow(/another key than that of --sign; name/);
+  expect(() => readEarlierStatement(path, wrong)).toThrow(/another key than the signing key; name/);
   expect(() => readEarlierStatement(path, { publicKey: other.pub })).toThrow("another key");
   const right = { signingKey: readSigningKey(own.secret) };
   expect(readEarlierStatement(path, right)).toEqual(signed);
@@ -113,7 +113,7 @@ test("an earlier statement that is not signed, with --sign: refused; without --s
   const path = join(folder, "unsigned.json");
   const key = readSigningKey(keyPair("signer").secret);
   writeStatement(path, await run({}));
-  const fix = "audit its window again with --sign, or continue it without --sign";
+  const fix = "audit its window again and sign that, or leave this one unsigned";
   expect(() => readEarlierStatement(path, { signingKey: key })).toThrow(
     `unsigned.json is not signed, so a signed statement cannot continue it; ${fix}`,
   );
@@ -200,7 +200,7 @@ test("a file of lines is compared with its statement: each edit is found", async
   writeStatement(path, statement);
   const check = async (text: string) => {
     writeFileSync(linesPath, text);
-    return verifyLines(path, readStatement(path), linesPath);
+    return (await checkStatement(path, { lines: linesPath })).lines;
   };
   const text = lines.join("");
   expect(await check(text)).toEqual({ kind: "same", lines: lines.length, carried: 0 });

@@ -270,7 +270,7 @@ describe.skipIf(!dynamo.available)("DynamoDB", () => {
   test("tables without a database of their own are refused at the start", async () => {
     await expect(overHttp({ ledger: url })).rejects.toMatchObject({
       code: "TG_CONFIG_INVALID",
-      message: expect.stringContaining("a dynamodb ledger has none; set --tables-database"),
+      message: expect.stringContaining("a dynamodb ledger has none; set tablesDatabase"),
     });
   });
 });

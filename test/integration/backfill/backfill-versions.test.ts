@@ -9,10 +9,10 @@ import { epochMs, seconds } from "../../../src/core/units.ts";
 import { tables } from "../../../src/index.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
-import { backfill } from "../../../src/run/backfill/open-backfill.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
+import { backfill } from "../../support/operated.ts";
 import { createS3Client } from "../../support/s3-buckets.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 

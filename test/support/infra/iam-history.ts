@@ -15,14 +15,12 @@ import { type Pipeline, pipeline, tables } from "../../../src/index.ts";
 import type { IamRole } from "../../../src/infra/iam-table.ts";
 import { planInfra } from "../../../src/infra/infra-plan.ts";
 import { systemClock } from "../../../src/platform/system-clock.ts";
-import { audit } from "../../../src/run/audit/open-audit.ts";
-import { repair } from "../../../src/run/audit/repair.ts";
-import { backfill } from "../../../src/run/backfill/open-backfill.ts";
 import { prepareRun } from "../../../src/run/prepare-run.ts";
 import { openReplays } from "../../../src/run/replay/open-replays.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { createEventSourceMapping } from "../../../src/testkit/lambda/event-source-mapping.ts";
 import { eventually } from "../eventually.ts";
+import { audit, backfill, repair } from "../operated.ts";
 import type { IamWorld } from "./iam-world.ts";
 
 const BUCKET = "acme-sales";

@@ -6,9 +6,9 @@ import { expect } from "vitest";
 import { pipeline } from "../../../src/index.ts";
 import type { IamRole } from "../../../src/infra/iam-table.ts";
 import { planInfra } from "../../../src/infra/infra-plan.ts";
-import { backfill } from "../../../src/run/backfill/open-backfill.ts";
 import { startConsole } from "../../../src/run/console/start-console.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
+import { backfill } from "../operated.ts";
 import type { IamWorld } from "./iam-world.ts";
 
 const BUCKET = "acme-archive";

@@ -4,8 +4,8 @@
 //   A2. A repair ingests what is missing and audits the window again.
 
 import { closeSync, openSync, writeSync } from "node:fs";
-import { lineText } from "../../../audit/audit-line.ts";
 import { counted } from "../../../core/encoding/counted.ts";
+import type { AuditLine } from "../../../operate/audits.ts";
 import { boundHeap, boundThreadHeaps } from "../../../platform/bound-heap.ts";
 import {
   command,
@@ -17,7 +17,8 @@ import {
   wholeNumber,
 } from "../../command.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { bucketFlags, bucketSettings } from "../../words/bucket-flags.ts";
+import { bucketFlags } from "../../words/bucket-flags.ts";
+import { sourceOptions } from "../../words/location-flags.ts";
 import { timeFlag } from "../../words/time-flag.ts";
 
 const GRACE_SECONDS_MAX = 1_209_600;
@@ -55,13 +56,12 @@ export const auditCommand = command({
     ...bucketFlags,
   },
   async run({ argument: file = "", flags, out }) {
-    const [{ audit }, files, { loadPipeline }, words] = await Promise.all([
-      import("../../../run/audit/open-audit.ts"),
-      import("../../../run/audit/statement-file.ts"),
-      import("../../../run/open/load-pipeline.ts"),
+    const [{ Sources }, operate, words] = await Promise.all([
+      import("../../../operate/sources.ts"),
+      import("../../../operate/audits.ts"),
       import("../../reports/audit-text.ts"),
     ]);
-    const key = flags.sign === undefined ? null : files.readSigningKey(flags.sign);
+    const key = flags.sign === undefined ? null : operate.readSigningKey(flags.sign);
     const earlier = flags["since-statement"];
     const publicKey = flags["since-key"];
     if (publicKey !== undefined && earlier === undefined) {
@@ -71,53 +71,56 @@ export const auditCommand = command({
     boundThreadHeaps();
     const stopping = new AbortController();
     void stopSignal().then(() => stopping.abort(new Error("stopped")));
-    const settings = bucketSettings(flags);
-    const pipeline = await loadPipeline(file);
+    const { signal } = stopping;
+    await using sources = new Sources(sourceOptions({ ...flags, pipeline: file }));
+    const audits = operate.auditsOf(sources);
+    const { pipeline } = await sources.scope();
     const { from, to, bucket, prefix, suffix, grace } = flags;
     const keys = { publicKey, signingKey: key };
-    const call = {
+    const request = {
       from,
       to,
       bucket,
       prefix,
       suffix,
       graceMs: grace === undefined ? undefined : grace * SECOND_MS,
-      previous: earlier === undefined ? undefined : files.readEarlierStatement(earlier, keys),
-      signal: stopping.signal,
-      onWarning: (message: string) => out.note(message),
-      onProgress: (progress: Parameters<typeof words.auditProgress>[0]) => {
-        if (out.terminal && !flags.json) out.note(words.auditProgress(progress));
-      },
+      previous: earlier === undefined ? undefined : operate.readEarlierStatement(earlier, keys),
+      signal,
     };
     const runOnce = () =>
-      withLines(flags.lines, (onLine) => audit(pipeline, settings, { ...call, onLine }));
+      withLines(flags.lines, operate.lineText, async (write) => {
+        const run = audits.run(request);
+        for await (const step of run) {
+          if (step.kind === "warning") out.note(step.message);
+          else write(step.lines);
+          const isShown = step.kind === "lines" && out.terminal && !flags.json;
+          if (isShown) out.note(words.auditProgress(step));
+        }
+        return run.result();
+      });
     let statement = await runOnce();
     if (flags.repair && statement.counts.missing > 0) {
-      const [{ repair }, { waitLine }] = await Promise.all([
-        import("../../../run/audit/repair.ts"),
-        import("../../reports/pipeline-text.ts"),
-      ]);
-      const done = await repair(pipeline, settings, statement, {
-        file,
-        signal: stopping.signal,
-        onPause: (pause) => out.note(waitLine(pipeline.name, pause)),
-      });
+      const { waitLine } = await import("../../reports/pipeline-text.ts");
+      const repair = audits.repair(statement, { signal });
+      for await (const step of repair) {
+        if (step.kind === "waiting") out.note(waitLine(pipeline, step.pause));
+      }
+      const { done } = await repair.result();
       out.note(`Ingested ${done} of ${statement.counts.missing} missing objects; auditing again.`);
       statement = await runOnce(); // A2
     }
-    if (key !== null) statement = files.signStatement(statement, key);
-    if (flags.out !== undefined) files.writeStatement(flags.out, statement);
+    if (key !== null) statement = operate.signStatement(statement, key);
+    if (flags.out !== undefined) operate.writeStatement(flags.out, statement);
     if (flags.json) out.line(JSON.stringify(statement));
     else for (const line of words.auditLines(statement)) out.line(line);
     return statement.verdict === "complete" ? EXIT_OK : EXIT_FAILED; // A1
   },
 });
 
-type OnLine = (line: Parameters<typeof lineText>[0]) => void;
-
 async function withLines<T>(
   path: string | undefined,
-  run: (onLine: OnLine) => Promise<T>,
+  textOf: (line: AuditLine) => string,
+  run: (write: (lines: readonly AuditLine[]) => void) => Promise<T>,
 ): Promise<T> {
   if (path === undefined) return run(() => undefined);
   const open = () => {
@@ -129,7 +132,7 @@ async function withLines<T>(
   };
   const descriptor = open();
   try {
-    return await run((line) => void writeSync(descriptor, lineText(line)));
+    return await run((lines) => void writeSync(descriptor, lines.map(textOf).join("")));
   } finally {
     closeSync(descriptor);
   }
@@ -144,16 +147,13 @@ export const auditVerify = command({
     lines: text("FILE", null, "File that tidegate audit --lines wrote with the statement."),
   },
   async run({ argument: path = "", flags, out }) {
-    const files = await import("../../../run/audit/statement-file.ts");
-    const statement = files.readStatement(path);
-    if (flags.key !== undefined) files.verifyStatement(path, statement, flags.key);
-    files.refuseUnsigned(path, statement);
-    const { lines } = flags;
-    const checked = lines === undefined ? null : await files.verifyLines(path, statement, lines);
+    const { checkStatement } = await import("../../../operate/audits.ts");
+    const { key: publicKey, lines } = flags;
+    const { statement, lines: checked } = await checkStatement(path, { publicKey, lines });
     const { subject, window, verdict, signature, previous } = statement;
     const by =
-      flags.key !== undefined
-        ? `signed with ${flags.key}`
+      publicKey !== undefined
+        ? `signed with ${publicKey}`
         : signature === null
           ? "not signed"
           : "signed; check the signature with --key";

@@ -4,7 +4,8 @@
 
 import { command, EXIT_FAILED, EXIT_OK, toggle, wholeNumber } from "../../command.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { bucketFlags, bucketSettings } from "../../words/bucket-flags.ts";
+import { bucketFlags } from "../../words/bucket-flags.ts";
+import { sourceOptions } from "../../words/location-flags.ts";
 import { timeFlag } from "../../words/time-flag.ts";
 
 const RATE_MAX = 1_000_000;
@@ -28,38 +29,32 @@ export const backfillCommand = command({
     ...bucketFlags,
   },
   async run({ argument: file = "", flags, out }) {
-    const [{ backfill }, { loadPipeline }, words, { waitJson, waitLine }] = await Promise.all([
-      import("../../../run/backfill/open-backfill.ts"),
-      import("../../../run/open/load-pipeline.ts"),
+    const [{ Sources }, { backfillOf }, words, { waitJson, waitLine }] = await Promise.all([
+      import("../../../operate/sources.ts"),
+      import("../../../operate/backfill.ts"),
       import("../../reports/backfill-text.ts"),
       import("../../reports/pipeline-text.ts"),
     ]);
+    await using sources = new Sources(sourceOptions({ ...flags, pipeline: file }));
     const stopping = new AbortController();
     void stopSignal().then(() => stopping.abort(new Error("stopped")));
-    const { since = null, until = null, bucket, prefix, rate } = flags;
+    const { since, until, bucket, prefix, rate, versions } = flags;
     const dryRun = flags["dry-run"] ?? false;
-    const pipeline = await loadPipeline(file);
-    const settings = bucketSettings(flags);
+    const { pipeline } = await sources.scope();
+    const window = { since, until, bucket, prefix, versions };
+    const run = backfillOf(sources)({ ...window, rate, dryRun, signal: stopping.signal });
     try {
-      const result = await backfill(pipeline, settings, {
-        since,
-        until,
-        versions: flags.versions ?? false,
-        ...(bucket !== undefined && { bucket }),
-        ...(prefix !== undefined && { prefix }),
-        ...(rate !== undefined && { rate }),
-        dryRun,
-        file,
-        signal: stopping.signal,
-        onProgress: (progress) => {
-          if (flags.json) out.line(JSON.stringify({ event: "progress", ...progress }));
+      for await (const step of run) {
+        if (step.kind === "waiting") {
+          if (flags.json) out.line(waitJson(step.pause));
+          else out.note(waitLine(pipeline, step.pause)); // B2
+        } else {
+          const { kind: event, ...progress } = step;
+          if (flags.json) out.line(JSON.stringify({ event, ...progress }));
           else out.note(words.progressLine(progress));
-        },
-        onPause: (pause) => {
-          if (flags.json) out.line(waitJson(pause));
-          else out.note(waitLine(pipeline.name, pause)); // B2
-        },
-      });
+        }
+      }
+      const result = await run.result();
       if (flags.json) out.line(JSON.stringify({ event: "summary", dryRun, ...result }));
       else for (const line of words.backfillSummary(result, dryRun)) out.line(line);
       return result.unfinished === 0 ? EXIT_OK : EXIT_FAILED; // B1

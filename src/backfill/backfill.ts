@@ -36,7 +36,7 @@ import { Pace } from "./pace.ts";
 import type { ListedVersions } from "./version-order.ts";
 
 /** What to take in. */
-export interface BackfillRequest {
+export interface BackfillWindow {
   readonly bucket: string;
   readonly prefix: string;
   /** Objects that were last modified at this time or later; null: all. */
@@ -49,7 +49,7 @@ export interface BackfillRequest {
 
 export interface BackfillOptions {
   readonly scope: LedgerScope;
-  readonly request: BackfillRequest;
+  readonly request: BackfillWindow;
   readonly runId: string;
   readonly digests: Pick<RunRow, "codeDigest" | "configDigest" | "environment">;
   /** Objects per second; null: as fast as the pipeline is. */
@@ -90,6 +90,7 @@ export interface BackfillCounts {
   readonly unfinished: number;
 }
 
+/** How far a backfill is. */
 export interface BackfillProgress extends BackfillCounts {
   /** Objects of the whole request; null while they are counted. */
   readonly total: number | null;
@@ -97,6 +98,7 @@ export interface BackfillProgress extends BackfillCounts {
   readonly remainingMs: number | null;
 }
 
+/** What a backfill did. */
 export interface BackfillResult extends BackfillCounts {
   readonly runId: string;
   /** Whether it continued a run that was killed (B3). */
@@ -145,7 +147,7 @@ export async function runBackfill(
 }
 
 /** Rejects a request that can never match. */
-export function checkedRequest(request: BackfillRequest, now: EpochMs): BackfillRequest {
+export function checkedRequest(request: BackfillWindow, now: EpochMs): BackfillWindow {
   const { since } = request;
   const until = request.until ?? now; // B5
   const text = (at: EpochMs) => formatInstant(at);

@@ -4,7 +4,7 @@
 
 import type { Ledger, RunRow } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
-import type { BackfillRequest } from "./backfill.ts";
+import type { BackfillWindow } from "./backfill.ts";
 
 const RUNS_PAGE = 100;
 
@@ -15,7 +15,7 @@ export interface StoredProgress {
 
 /** The parameters of a run's row. */
 export function parametersOf(
-  { bucket, prefix, since, versions }: BackfillRequest,
+  { bucket, prefix, since, versions }: BackfillWindow,
   cursor: string | null,
 ): string {
   const request = { bucket, prefix, since, ...(versions && { versions }) };
@@ -26,7 +26,7 @@ export function parametersOf(
 export async function unfinishedRun(
   ledger: Ledger,
   scope: LedgerScope,
-  request: BackfillRequest,
+  request: BackfillWindow,
 ): Promise<StoredProgress | null> {
   const { runs } = await ledger.listRuns(scope, { after: null, limit: RUNS_PAGE });
   const wanted = JSON.parse(parametersOf(request, null)) as { readonly request: unknown };

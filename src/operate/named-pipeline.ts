@@ -1,0 +1,67 @@
+// Named pipeline: what the options of an operator name, and the sentences for options that do not
+// fit together.
+
+import { TidegateError } from "../core/errors.ts";
+import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import type { LedgerScope } from "../ports/record.ts";
+import { isPipelineFile, loadPipeline } from "../run/open/load-pipeline.ts";
+import { parseStoreUrl } from "../run/open/store-url.ts";
+import { prepareRun } from "../run/prepare-run.ts";
+
+interface NamedOptions {
+  readonly pipeline?: Pipeline | string | undefined;
+  readonly generation?: number | undefined;
+  readonly tablesDatabase?: string | undefined;
+}
+
+export interface Named {
+  /** Null if only its name is known. */
+  readonly pipeline: Pipeline | null;
+  readonly scope: LedgerScope;
+}
+
+export async function nameOf(options: NamedOptions): Promise<Named | null> {
+  const { pipeline: given, generation, tablesDatabase } = options;
+  if (given === undefined) return null;
+  if (typeof given === "string" && !isPipelineFile(given)) {
+    return { pipeline: null, scope: { pipeline: given, generation: generation ?? 0 } };
+  }
+  const loaded = typeof given === "string" ? await loadPipeline(given) : given;
+  const { pipeline } = prepareRun("run", loaded, { generation, tablesDatabase });
+  return { pipeline, scope: { pipeline: pipeline.name, generation: pipeline.generation } };
+}
+
+export async function filtered<T>(
+  all: readonly T[],
+  holds: (each: T) => Promise<boolean>,
+): Promise<T[]> {
+  const held = await Promise.all(all.map(holds));
+  return all.filter((_, index) => held[index]);
+}
+
+export function chooseScope(scopes: readonly LedgerScope[]): string {
+  if (scopes.length === 0) return "the ledger is empty; name the pipeline";
+  const names = scopes.map(({ pipeline }) => pipeline);
+  if (new Set(names).size > 1) {
+    return `the ledger has several pipelines (${names.join(", ")}); choose one with pipeline`;
+  }
+  const generations = scopes.map(({ generation }) => generation).join(", ");
+  return `${names[0]} has several generations (${generations}); choose one with generation`;
+}
+
+export function refuseMixed(what: string): never {
+  const message = `${what} is an open queue: pass both by name, or both open`;
+  throw new TidegateError("TG_CONFIG_INVALID", message);
+}
+
+/** An open store is taken for another one than the data folder's. */
+export function urlOf(store: string | object | undefined): string | undefined {
+  return typeof store === "object" ? "memory:" : store;
+}
+
+/** The outbox in the ledger's store. DynamoDB keeps them in separate tables. */
+export function outboxUrl(ledger: string): string {
+  if (parseStoreUrl(ledger, "ledger").store !== "dynamodb") return ledger;
+  const message = "an outbox on DynamoDB has its own table; name it with --outbox";
+  throw new TidegateError("TG_CONFIG_INVALID", message);
+}
