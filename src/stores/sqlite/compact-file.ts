@@ -13,6 +13,7 @@ import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { isCorrupt, isFull } from "../../ledger/sql/sqlite-code.ts";
 import { foldLog, isInUse, renewLog } from "./renew-log.ts";
 
+/** A file that was compacted, and its sizes. */
 export interface CompactReport {
   readonly path: string;
   readonly beforeBytes: number;
