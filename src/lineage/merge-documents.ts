@@ -11,6 +11,7 @@ import { LINEAGE_CONTEXT, renderProv } from "./prov.ts";
 import { renderStac } from "./stac.ts";
 
 export const LINEAGE_FORMATS = ["prov", "dcat", "stac", "openlineage"] as const;
+/** The format of a lineage document. */
 export type LineageFormat = (typeof LINEAGE_FORMATS)[number];
 
 /** One document about all of `facts`, which is not empty. */

@@ -188,6 +188,7 @@ export type FailResult =
 export type ReleaseResult = { readonly kind: "released" } | Fenced;
 export type ReopenResult = { readonly kind: "reopened" | "unchanged" };
 
+/** The records of a scope, by state. */
 export interface ScopeStats extends LedgerScope {
   readonly claimed: number;
   readonly released: number;

@@ -36,9 +36,9 @@ export async function retryRecord(
   if (heldBy !== null && isLeaseLive(heldBy.until, now)) return { kind: "in-progress", ...heldBy };
   const embedded = await findQueues();
   if (embedded === null) return { kind: "waits" }; // T2
-  const found = await revealMessage(embedded, input.messageId);
-  if (found === null) return { kind: "missing" };
-  return { kind: found.revealed ? "retried" : "visible", queue: found.queue };
+  const message = await revealMessage(embedded, input.messageId);
+  if (message === null) return { kind: "missing" };
+  return { kind: message.revealed ? "retried" : "visible", queue: message.queue };
 }
 
 /** What happens now, or what to do, as one clause. */

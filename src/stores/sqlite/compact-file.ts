@@ -15,6 +15,7 @@ import { isCorrupt, isFull } from "../../ledger/sql/sqlite-code.ts";
 import { megabytes, renewLog, whileLocked } from "./renew-log.ts";
 import { behindLinks, DRAFT_SUFFIX, putDatabaseInPlace, removeDraft } from "./replace-file.ts";
 
+/** A file that was compacted, and its sizes. */
 export interface CompactReport {
   readonly path: string;
   readonly beforeBytes: number;

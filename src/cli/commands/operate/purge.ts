@@ -46,8 +46,8 @@ export const outboxPurge = command({
   },
   async run({ flags, out }) {
     const url = requiredFlag(flags.url, "url");
-    const kept = flags["retention-days"];
-    const keepMs = kept === undefined ? undefined : days(kept);
+    const retentionDays = flags["retention-days"];
+    const keepMs = retentionDays === undefined ? undefined : days(retentionDays);
     const purge = (access: LedgerAccess, signal: AbortSignal) =>
       access.purgeOutbox({ keepMs }, signal);
     return report(out, flags, { outbox: url }, purge);

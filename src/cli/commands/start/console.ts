@@ -9,7 +9,6 @@ import { ledgerLocation } from "../../words/location-flags.ts";
 import { queueFlags } from "../fix/dlq.ts";
 
 const PORT_MAX = 65_535;
-const PIPELINE_FILE = /\.m?[jt]s$/;
 
 /** Flags of every command that serves a console. */
 export const consoleFlags = {
@@ -50,12 +49,12 @@ export const consoleCommand = command({
   },
   async run({ flags, out }) {
     const stopped = stopSignal();
-    const [{ startConsole }, { loadPipeline }] = await Promise.all([
+    const [{ startConsole }, { isPipelineFile, loadPipeline }] = await Promise.all([
       import("../../../run/console/start-console.ts"),
       import("../../../run/open/load-pipeline.ts"),
     ]);
     const { pipeline: file, ledger, data, endpoint, region } = flags;
-    const isFile = file !== undefined && PIPELINE_FILE.test(file);
+    const isFile = file !== undefined && isPipelineFile(file);
     const pipeline = isFile ? await loadPipeline(file) : null;
     const running = await startConsole({
       ledger,

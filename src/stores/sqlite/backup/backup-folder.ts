@@ -19,6 +19,7 @@ import { type BackupFile, writeBackupManifest } from "./backup-manifest.ts";
 import { type ConsistentCut, databasesIn, takeCut } from "./consistent-cut.ts";
 import { copyFileDurably, digestFile, type FileDigest } from "./copy-file.ts";
 
+/** What a backup has. */
 export interface BackupReport {
   readonly folder: string;
   readonly databases: number;

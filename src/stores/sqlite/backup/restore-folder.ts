@@ -14,6 +14,7 @@ import type { BackupProgress, BackupReport } from "./backup-folder.ts";
 import { type BackupFile, invalid, readBackupManifest } from "./backup-manifest.ts";
 import { copyFileDurably, type FileDigest } from "./copy-file.ts";
 
+/** What was restored. */
 export interface RestoreReport extends BackupReport {
   /** When the backup was made. */
   readonly createdAt: string;
