@@ -18,6 +18,7 @@ import type { MappingOptions } from "../../../src/testkit/lambda/event-source-ma
 import { sqsEvent } from "../../../src/testkit/lambda/sqs-event.ts";
 import { startEventSourceMapping } from "../../../src/testkit/lambda/start-event-source-mapping.ts";
 import { sendTestMessage } from "../../../src/testkit/test-message.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("lambda");
@@ -152,7 +153,8 @@ describe("on a standard queue", () => {
   });
 
   test("an attempt ends before the invocation does, and counts", async () => {
-    const world = await open("numbers", { timeoutMs: 1_500 }, { settleMs: 1_000 });
+    const [timeoutMs, settleMs] = [patienceMs(1_500), patienceMs(1_000)];
+    const world = await open("numbers", { timeoutMs }, { settleMs });
     await world.send({ n: 1, how: "hangs" });
     await world.send({ n: 2 });
     const mapping = await world.map();

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { isRunning } from "../../../src/adapters/task/process-id.ts";
 import type { Queue } from "../../../src/ports/queue-receiver.ts";
 import { endOf, untilHolds, useCommands } from "../../support/command-process.ts";
+import { eventually } from "../../support/eventually.ts";
 import { needsFullSize } from "../../support/full-size.ts";
 import { LAPSE_MS } from "../../support/patience.ts";
 import { openTaskWorld, type TaskWorld, WRITE_ROW } from "../../support/task-world.ts";
@@ -99,6 +100,7 @@ test("the message stays hidden while the command runs longer than the visibility
  */
 async function nextTask(world: TaskWorld): Promise<void> {
   for (;;) {
+    await eventually(async () => expect((await world.queue.facts()).visible).toBe(1));
     const { code, err } = await endOf(world.run(world.script("write", WRITE_ROW)));
     if (code === 0) return;
     expect([code, world.records()]).toEqual([1, [{ state: "claimed", error_class: null }]]);
