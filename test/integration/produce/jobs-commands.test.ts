@@ -4,9 +4,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PurgeQueueCommand } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { openSqsQueue } from "../../../src/aws/sqs/open-sqs-queue.ts";
 import { ownIdentity } from "../../../src/core/events/own-message.ts";
-import { minutes, seconds } from "../../../src/core/units.ts";
+import { type DurationMs, minutes, seconds } from "../../../src/core/units.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
+import { perEntity } from "../../../src/produce/group-strategy.ts";
+import { prepare } from "../../../src/produce/prepare.ts";
 import { createSqliteOutbox } from "../../../src/stores/sqlite/ledger/outbox.ts";
 import { createDownloadsWorld, type DownloadsWorld, QUEUE } from "../../support/downloads-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -133,6 +136,41 @@ test(
     expect(JSON.parse((await world.tidegate(...stats, "--json")).out)).toMatchObject({
       pending: 1,
     });
+  },
+  LONG_MS,
+);
+
+/** Registers a job as a process does that dies before it sends it. */
+async function leaveBehind(key: string, leaseMs: DurationMs): Promise<void> {
+  const job = { key, body: JSON.parse(jobLine(key)).body };
+  const options = {
+    target: await openSqsQueue({ client: world.sqs, queue: QUEUE }),
+    groups: perEntity(({ dedupeKey }) => dedupeKey),
+    claimCheck: null,
+    pipeline: "downloads",
+  };
+  const prepared = prepare(job, {}, options);
+  if (prepared.kind === "invalid") throw new Error(JSON.stringify(prepared));
+  const outbox = createSqliteOutbox(systemPorts, { path: world.database });
+  await outbox.register(QUEUE, [prepared.value.entry], { owner: "killed", leaseMs });
+  await outbox.close();
+}
+
+test(
+  "register waits for the lease of a dead process, and then sends its jobs; --no-wait exits with 1",
+  async () => {
+    const register = (key: string, ...more: readonly string[]) =>
+      cli("jobs", "register", writeJobs(key), "--batch", key, "--pipeline", "downloads", ...more);
+    await leaveBehind("held-on", minutes(10));
+    const refused = await register("held-on", "--no-wait");
+    expect(refused).toMatchObject({ code: 1, out: "1 job in held-on: 0 new, 0 sent\n" });
+    expect(refused.err).toMatch(
+      /^1 job not sent: leased by killed until \S+\. If that process has/,
+    );
+    await leaveBehind("held", seconds(10));
+    const sent = await register("held");
+    expect(sent).toMatchObject({ code: 0, out: "1 job in held: 0 new, 1 sent\n" });
+    expect(sent.err).toMatch(/^1 job not sent: leased by killed until \S+\. Waiting for that time/);
   },
   LONG_MS,
 );

@@ -2,13 +2,16 @@
 //   J1. list and show send nothing. They mark jobs done that the ledger has committed.
 //   J2. The exit code of `show` is the answer: 0 if the batch or job is complete, 1 if it is not.
 //   J3. A retry redrives the dead letters of the batch's jobs, and of no others.
-//   J4. A registration is done when its jobs are sent. Jobs that another process leases, which may
-//       have died, are reported with its name and the end of the lease; the exit code is 1.
+//   J4. A registration is done when its jobs are sent. If another process, which may have died,
+//       leases some, the command names it, waits for the end of the lease, and sends them. With
+//       --no-wait it ends with exit code 1 instead.
 
 import { counted } from "../../../core/encoding/counted.ts";
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import { reasonOf } from "../../../core/errors.ts";
+import { durationMs } from "../../../core/units.ts";
 import type { JobAccess, LeasedJobs } from "../../../operate/jobs.ts";
+import type { Sources } from "../../../operate/sources.ts";
 import {
   command,
   EXIT_FAILED,
@@ -161,11 +164,40 @@ export const jobsRetry = command({
   },
 });
 
-function leasedText({ count, owner, until }: LeasedJobs): string {
-  return (
-    `${counted(count, "job")} not sent: leased by ${owner} until ${formatInstant(until)}. ` +
-    "If that process has died, run this command again after that time, or tidegate relay."
-  );
+function leasedText({ count, owner, until }: LeasedJobs, waits: boolean): string {
+  const next = waits
+    ? "Waiting for that time, in case that process has died."
+    : "If that process has died, run this command again after that time, or tidegate relay.";
+  const lease = `leased by ${owner} until ${formatInstant(until)}`;
+  return `${counted(count, "job")} not sent: ${lease}. ${next}`;
+}
+
+type Registered = Awaited<ReturnType<JobAccess["register"]>>;
+
+interface WaitOptions {
+  readonly clock: Sources["clock"];
+  readonly out: Output;
+  readonly waits: boolean;
+}
+
+/** Registers again until no job is leased, and counts all of it as one registration (J4). */
+async function registerAll(
+  register: () => Promise<Registered>,
+  { clock, out, waits }: WaitOptions,
+): Promise<Registered> {
+  let firstAdded: number | null = null;
+  let sentBefore = 0;
+  for (;;) {
+    const result = await register();
+    if (result.kind === "conflict") return result;
+    const { leased, failed } = result;
+    firstAdded ??= result.added; // The first call has stored all jobs.
+    const sent = sentBefore + result.sent;
+    if (leased !== null) out.note(leasedText(leased, waits && failed === null));
+    if (leased === null || failed !== null || !waits) return { ...result, added: firstAdded, sent };
+    sentBefore = sent;
+    await clock.sleep(durationMs(Math.max(1, leased.until - clock.now())));
+  }
 }
 
 export const jobsRegister = command({
@@ -177,6 +209,7 @@ export const jobsRegister = command({
     batch: text("NAME", null, "Name of the batch (required)."),
     group: text("NAME", null, "One message group for all jobs (default: one group per key)."),
     replace: toggle("Replace a batch of other jobs, unless it is complete."),
+    "no-wait": toggle("Do not wait for jobs that another process leases."),
     json,
   },
   async run({ argument: file = "", flags, out }) {
@@ -185,7 +218,9 @@ export const jobsRegister = command({
     const { sources, jobs } = await load(flags);
     await using _ = sources;
     const { group, replace } = flags;
-    const result = await jobs.register(name, () => readJobLines(file), { group, replace });
+    const register = () => jobs.register(name, () => readJobLines(file), { group, replace });
+    const waits = flags["no-wait"] !== true;
+    const result = await registerAll(register, { clock: sources.clock, out, waits });
     if (flags.json) out.line(resultJson(result));
     else if (result.kind === "conflict") {
       out.note(
@@ -193,9 +228,8 @@ export const jobsRegister = command({
           "Use another name, or --replace.",
       );
     } else {
-      const { batch: registered, added, sent, failed, leased } = result;
+      const { batch: registered, added, sent, failed } = result;
       const note = failed === null ? "" : `; some are still pending: ${reasonOf(failed)}`;
-      if (leased !== null) out.note(leasedText(leased)); // J4
       out.line(
         `${counted(registered.itemCount, "job")} in ${name}: ${added} new, ${sent} sent${note}`,
       );
