@@ -80,6 +80,23 @@ export type {
   QuarantineSelection,
   RedrivenSet,
 } from "../operate/quarantine.ts";
+export {
+  type CheckedPlan,
+  type Promotion,
+  parseRunManifest,
+  type ReplayEntry,
+  type ReplayProgress,
+  type ReplayRunOptions,
+  type ReplaySelection,
+  type ReplayState,
+  type ReplayStatus,
+  type ReplayStep,
+  type Replays,
+  type Reproduction,
+  type RowDifference,
+  type TableContent,
+  type TableDifference,
+} from "../operate/replays/replays.ts";
 export type { SourceOptions } from "../operate/sources.ts";
 export type { AuditCounts, AuditException, AuditStatus, AuditVerdict } from "../ports/audit.ts";
 export type { CheckedStatement, EarlierKeys, StatementProof } from "../run/audit/statement-file.ts";

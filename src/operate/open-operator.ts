@@ -10,6 +10,7 @@ import { type DeadLetters, deadLettersOf } from "./dead-letters.ts";
 import { type LateRecords, lateRecordsOf } from "./late.ts";
 import { type PipelineControl, pipelineControlOf } from "./pause.ts";
 import { type QuarantinedRows, quarantinedRowsOf } from "./quarantine.ts";
+import { type Replays, replaysOf } from "./replays/replays.ts";
 import { type SourceOptions, Sources } from "./sources.ts";
 
 /** One pipeline, or all pipelines of a ledger. Close it to release what it opened. */
@@ -28,6 +29,8 @@ export interface Operator extends AsyncDisposable {
   readonly audits: Audits;
   /** Takes what is in the bucket through the pipeline. */
   readonly backfill: Backfill;
+  /** Runs past records again, into a shadow of the tables. */
+  readonly replays: Replays;
   close(): Promise<void>;
 }
 
@@ -43,6 +46,7 @@ export function openOperator(options: SourceOptions = {}): Operator {
     completeness: completenessOf(sources),
     audits: auditsOf(sources),
     backfill: backfillOf(sources),
+    replays: replaysOf(sources),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -8,6 +8,7 @@
 //   S4. Without a pipeline, all pipelines of the ledger are read. An action needs one of them.
 
 import { TidegateError } from "../core/errors.ts";
+import { days } from "../core/units.ts";
 import { queueInDossiers } from "../ingest/dead-letters/dossier-list.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { OwnDecoding } from "../ingest/spec/own-source.ts";
@@ -36,6 +37,8 @@ import { type PreparedRun, prepareRun } from "../run/prepare-run.ts";
 export interface SourceOptions {
   /** The pipeline, its file or its name. Default: all pipelines of the ledger. */
   readonly pipeline?: Pipeline | string | undefined;
+  /** File of a pipeline that was passed: digests of its code cover it and its local imports. */
+  readonly file?: string | undefined;
   /** Default: the pipeline's, 0 of a named pipeline, otherwise all. */
   readonly generation?: number | undefined;
   /** A ledger URL, or an open ledger. Default: ledger.db in the data folder. */
@@ -81,6 +84,7 @@ export class Sources {
   readonly random: Random;
   readonly #options: SourceOptions;
   readonly #closers: (() => unknown)[] = [];
+  readonly #others = new Map<string, Sources>();
   #named: Promise<Named | null> | null = null;
   #reader: Promise<Ledger> | null = null;
   #writer: Promise<Ledger> | null = null;
@@ -110,10 +114,11 @@ export class Sources {
     return prepareRun("run", pipeline, this.#settings());
   }
 
-  /** The file of the pipeline; undefined if the pipeline was passed, or only named. */
+  /** The file of the pipeline, if it is known. */
   get file(): string | undefined {
-    const { pipeline } = this.#options;
-    return typeof pipeline === "string" && isPipelineFile(pipeline) ? pipeline : undefined;
+    const { pipeline, file } = this.#options;
+    if (typeof pipeline !== "string") return file;
+    return isPipelineFile(pipeline) ? pipeline : undefined;
   }
 
   /** The URL of the ledger, for tables that are beside it; an open ledger has none there. */
@@ -135,7 +140,7 @@ export class Sources {
 
   /** The ledger, for an action (S2). */
   writer(): Promise<Ledger> {
-    this.#writer ??= this.#openLedger({ migrate: false });
+    this.#writer ??= this.#openWriter();
     return this.#writer;
   }
 
@@ -184,6 +189,19 @@ export class Sources {
     return this.#server;
   }
 
+  /** The same places, and the pipeline of a file. */
+  of(file: string): Sources {
+    const sources = this.#others.get(file) ?? new Sources({ ...this.#options, pipeline: file });
+    if (!this.#others.has(file)) this.onClose(() => sources.close());
+    this.#others.set(file, sources);
+    return sources;
+  }
+
+  /** Calls `close` when these sources are closed. */
+  onClose(close: () => unknown): void {
+    this.#closers.push(close);
+  }
+
   /** Reads objects (S1). */
   objects(): Promise<ObjectSource> {
     this.#objects ??= this.#openObjects();
@@ -208,6 +226,12 @@ export class Sources {
   #name(): Promise<Named | null> {
     this.#named ??= nameOf(this.#options);
     return this.#named;
+  }
+
+  async #openWriter(): Promise<Ledger> {
+    const pipeline = await this.pipeline();
+    const retention = pipeline === null ? {} : { retentionMs: days(pipeline.ledgerRetentionDays) };
+    return this.#openLedger({ ...retention, migrate: false });
   }
 
   async #openObjects(): Promise<ObjectSource> {

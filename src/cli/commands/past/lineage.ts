@@ -159,7 +159,7 @@ export const runsManifest = command({
           import("../../../run/lineage/recorded-run.ts"),
           import("../../../run/lineage/recorded-manifest.ts"),
           import("../../../replay/replay-registry.ts"),
-          import("../../sessions/replay-session.ts"),
+          import("../../../operate/replays/replay-manifest.ts"),
         ]);
       const run = await findRecordedRun(ledger, scopes, id);
       if (run === null) {
