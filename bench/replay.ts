@@ -21,7 +21,6 @@ import { SQS } from "@aws-sdk/client-sqs";
 import { epochMs } from "../src/core/units.ts";
 import { pipeline, tables } from "../src/ingest/spec/define-pipeline.ts";
 import { openOperator } from "../src/operate/open-operator.ts";
-import { openReplays } from "../src/run/replay/open-replays.ts";
 import { startPipeline } from "../src/run/start-pipeline.ts";
 import { type ChildServer, cpuMicros, startChild } from "./broker/child-server.ts";
 import { freshFolder, removeFolder, serverArgs } from "./broker/servers.ts";
@@ -153,16 +152,17 @@ async function measure(
       return figures;
     },
     async replay() {
-      const replays = await openReplays(lines, { ledger: `sqlite:${livePath}`, endpoint });
+      const ledger = `sqlite:${livePath}`;
+      await using operator = openOperator({ pipeline: lines, ledger, endpoint });
       const window = { from: epochMs(0), to: epochMs(Date.now()) };
       const request = { ...window, bucket: null, prefix: null, into: "shadow" } as const;
       let table = "";
       const figures = await timed(server, objects, async () => {
-        const status = await replays.start(request);
+        const status = await operator.replays.start(request).result();
         if (status.state !== "ready") throw new Error(`the replay is ${status.state}`);
         table = status.tables.get("lines") ?? "";
       });
-      await replays[Symbol.asyncDispose]();
+      await operator.close();
       expectRows(livePath, objects, table);
       return figures;
     },

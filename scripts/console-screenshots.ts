@@ -12,7 +12,6 @@ import { uploads } from "../examples/stations/generate.ts";
 import stations from "../examples/stations/pipeline.ts";
 import { openOperator } from "../src/operate/open-operator.ts";
 import { type RunningDev, startDev } from "../src/run/dev/start-dev.ts";
-import { openReplays } from "../src/run/replay/open-replays.ts";
 import { launchBrowser } from "../test/support/console-browser.ts";
 
 const DOCS = join(import.meta.dirname, "../docs/images");
@@ -53,7 +52,8 @@ async function fill(data: string): Promise<Shown> {
   await dev.idle();
   await using operator = openOperator({ pipeline: held, ledger, endpoint: dev.endpoint });
   await operator.audits.run({ graceMs: 0 }).result();
-  await using replays = await openReplays(warmer(held), { ledger, endpoint: dev.endpoint });
+  const pipeline = warmer(held);
+  await using other = openOperator({ pipeline, ledger, endpoint: dev.endpoint });
   const all = {
     from: FIRST_DAY,
     to: FIRST_DAY + DAYS * DAY_MS,
@@ -61,7 +61,7 @@ async function fill(data: string): Promise<Shown> {
     prefix: null,
     into: "shadow",
   };
-  const { entry } = await replays.start(all as never);
+  const { entry } = await other.replays.start(all as never).result();
   const api = `${dev.endpoint}/_tidegate/api/v1`;
   const { audits } = (await (await fetch(`${api}/audits`)).json()) as {
     audits: readonly { id: string }[];

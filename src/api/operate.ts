@@ -121,6 +121,23 @@ export type {
   RecordLists,
   RecordSelection,
 } from "../operate/records.ts";
+export {
+  type CheckedPlan,
+  type Promotion,
+  parseRunManifest,
+  type ReplayEntry,
+  type ReplayProgress,
+  type ReplayRunOptions,
+  type ReplaySelection,
+  type ReplayState,
+  type ReplayStatus,
+  type ReplayStep,
+  type Replays,
+  type Reproduction,
+  type RowDifference,
+  type TableContent,
+  type TableDifference,
+} from "../operate/replays/replays.ts";
 export type { ListedRun, RunReader } from "../operate/runs.ts";
 export type { SourceOptions } from "../operate/sources.ts";
 export type { AuditCounts, AuditException, AuditStatus, AuditVerdict } from "../ports/audit.ts";

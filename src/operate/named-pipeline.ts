@@ -4,15 +4,11 @@
 import { TidegateError } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { LedgerScope } from "../ports/record.ts";
+import type { RunSettings } from "../run/config.ts";
 import { isPipelineFile, loadPipeline } from "../run/open/load-pipeline.ts";
 import { parseStoreUrl } from "../run/open/store-url.ts";
 import { prepareRun } from "../run/prepare-run.ts";
-
-interface NamedOptions {
-  readonly pipeline?: Pipeline | string | undefined;
-  readonly generation?: number | undefined;
-  readonly tablesDatabase?: string | undefined;
-}
+import type { SourceOptions } from "./sources.ts";
 
 export interface Named {
   /** Null if only its name is known. */
@@ -20,7 +16,7 @@ export interface Named {
   readonly scope: LedgerScope;
 }
 
-export async function nameOf(options: NamedOptions): Promise<Named | null> {
+export async function nameOf(options: SourceOptions): Promise<Named | null> {
   const { pipeline: given, generation, tablesDatabase } = options;
   if (given === undefined) return null;
   if (typeof given === "string" && !isPipelineFile(given)) {
@@ -64,4 +60,23 @@ export function outboxUrl(ledger: string): string {
   if (parseStoreUrl(ledger, "ledger").store !== "dynamodb") return ledger;
   const message = "an outbox on DynamoDB has its own table; name it with --outbox";
   throw new TidegateError("TG_CONFIG_INVALID", message);
+}
+
+/** The settings of a run that the options are. */
+export function settingsOf(options: SourceOptions): RunSettings {
+  const { endpoint, region, data, generation, tablesDatabase } = options;
+  const { ledger, queue, deadLetterQueue } = options;
+  const settings = {
+    endpoint,
+    region,
+    data,
+    generation,
+    tablesDatabase,
+    logLevel: "warn",
+    ledger: typeof ledger === "string" ? ledger : undefined,
+    queue: typeof queue === "string" ? queue : undefined,
+    deadLetterQueue: typeof deadLetterQueue === "string" ? deadLetterQueue : undefined,
+  };
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given);
 }

@@ -16,6 +16,7 @@ import { type OutboxAccess, outboxOf } from "./outbox.ts";
 import { type PipelineControl, pipelineControlOf } from "./pause.ts";
 import { type QuarantinedRows, quarantinedRowsOf } from "./quarantine.ts";
 import { type RecordLists, recordListsOf } from "./records.ts";
+import { type Replays, replaysOf } from "./replays/replays.ts";
 import { type RunReader, runsOf } from "./runs.ts";
 import { type SourceOptions, Sources } from "./sources.ts";
 
@@ -49,6 +50,8 @@ export interface Operator extends AsyncDisposable {
   readonly audits: Audits;
   /** Takes what is in the bucket through the pipeline. */
   readonly backfill: Backfill;
+  /** Runs past records again, into a shadow of the tables. */
+  readonly replays: Replays;
   close(): Promise<void>;
 }
 
@@ -71,6 +74,7 @@ export function openOperator(options: SourceOptions = {}): Operator {
     ledger: ledgerOf(sources),
     audits: auditsOf(sources),
     backfill: backfillOf(sources),
+    replays: replaysOf(sources),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -10,6 +10,7 @@
 //       others, only those count that have notes of the kind that the action is about, if any has.
 
 import { TidegateError } from "../core/errors.ts";
+import { days } from "../core/units.ts";
 import { queueInDossiers } from "../ingest/dead-letters/dossier-list.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { OwnDecoding } from "../ingest/spec/own-source.ts";
@@ -23,7 +24,6 @@ import type { Queue } from "../ports/queue-receiver.ts";
 import type { Random } from "../ports/random.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import { isReplay } from "../replay/replay-registry.ts";
-import type { RunSettings } from "../run/config.ts";
 import {
   type AwsEnvironment,
   openAwsEnvironment,
@@ -44,6 +44,7 @@ import {
   nameOf,
   outboxUrl,
   refuseMixed,
+  settingsOf,
   urlOf,
 } from "./named-pipeline.ts";
 
@@ -51,6 +52,8 @@ import {
 export interface SourceOptions {
   /** The pipeline, its file or its name. Default: all pipelines of the ledger. */
   readonly pipeline?: Pipeline | string | undefined;
+  /** File of a pipeline that was passed: digests of its code cover it and its local imports. */
+  readonly file?: string | undefined;
   /** Default: the pipeline's, 0 of a named pipeline, otherwise all. */
   readonly generation?: number | undefined;
   /** A ledger URL, or an open ledger. Default: ledger.db in the data folder. */
@@ -96,6 +99,7 @@ export class Sources {
   readonly random: Random;
   readonly #options: SourceOptions;
   readonly #closers: (() => unknown)[] = [];
+  readonly #others = new Map<string, Sources>();
   #named: Promise<Named | null> | null = null;
   #reader: Promise<Ledger> | null = null;
   #writer: Promise<Ledger> | null = null;
@@ -124,13 +128,14 @@ export class Sources {
       const message = "this needs the pipeline: name its file, or pass it";
       throw new TidegateError("TG_CONFIG_INVALID", message);
     }
-    return prepareRun("run", pipeline, this.#settings());
+    return prepareRun("run", pipeline, settingsOf(this.#options));
   }
 
-  /** The file of the pipeline; undefined if the pipeline was passed, or only named. */
+  /** The file of the pipeline, if it is known. */
   get file(): string | undefined {
-    const { pipeline } = this.#options;
-    return typeof pipeline === "string" && isPipelineFile(pipeline) ? pipeline : undefined;
+    const { pipeline, file } = this.#options;
+    if (typeof pipeline !== "string") return file;
+    return isPipelineFile(pipeline) ? pipeline : undefined;
   }
 
   /** The URL of the ledger (S1); an open ledger has none, and tables are not beside it. */
@@ -152,7 +157,7 @@ export class Sources {
 
   /** The ledger, for an action (S2). */
   writer(): Promise<Ledger> {
-    this.#writer ??= this.#openLedger({ migrate: false });
+    this.#writer ??= this.#openWriter();
     return this.#writer;
   }
 
@@ -250,6 +255,19 @@ export class Sources {
     return this.#server;
   }
 
+  /** The same places, and the pipeline of a file. */
+  of(file: string): Sources {
+    const sources = this.#others.get(file) ?? new Sources({ ...this.#options, pipeline: file });
+    if (!this.#others.has(file)) this.onClose(() => sources.close());
+    this.#others.set(file, sources);
+    return sources;
+  }
+
+  /** Calls `close` when these sources are closed. */
+  onClose(close: () => unknown): void {
+    this.#closers.push(close);
+  }
+
   /** Reads objects (S1). */
   objects(): Promise<ObjectSource> {
     this.#objects ??= this.#openObjects();
@@ -295,6 +313,12 @@ export class Sources {
     return { clock: this.clock, random: this.random, turn: systemPorts.turn };
   }
 
+  async #openWriter(): Promise<Ledger> {
+    const pipeline = await this.pipeline();
+    const retention = pipeline === null ? {} : { retentionMs: days(pipeline.ledgerRetentionDays) };
+    return this.#openLedger({ ...retention, migrate: false });
+  }
+
   async #openObjects(): Promise<ObjectSource> {
     return this.#options.objects ?? openAwsObjects(await this.server()); // S3
   }
@@ -303,24 +327,6 @@ export class Sources {
     const { lister, close } = await openAwsLister(await this.server());
     this.#closers.push(close);
     return lister;
-  }
-
-  #settings(): RunSettings {
-    const { endpoint, region, data, generation, tablesDatabase } = this.#options;
-    const { ledger, queue, deadLetterQueue } = this.#options;
-    const settings = {
-      endpoint,
-      region,
-      data,
-      generation,
-      tablesDatabase,
-      logLevel: "warn",
-      ledger: typeof ledger === "string" ? ledger : undefined,
-      queue: typeof queue === "string" ? queue : undefined,
-      deadLetterQueue: typeof deadLetterQueue === "string" ? deadLetterQueue : undefined,
-    };
-    const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-    return Object.fromEntries(given);
   }
 
   async #openLedger(mode: OpenLedgerOptions): Promise<Ledger> {

@@ -15,6 +15,7 @@ export interface ShadowName {
   readonly run: string;
 }
 
+/** A row that a promotion would add, remove or change. */
 export interface RowDifference {
   readonly kind: "added" | "removed" | "changed";
   readonly key: Readonly<Record<string, ColumnValue>>;
@@ -24,6 +25,7 @@ export interface RowDifference {
   readonly replayed: Readonly<Record<string, ColumnValue>> | null;
 }
 
+/** What a promotion would change in a table. */
 export interface TableDifference {
   readonly table: string;
   readonly shadow: string;
@@ -43,6 +45,7 @@ export interface Promotion {
   readonly messages: number;
 }
 
+/** The rows of a shadow table, as hashes. */
 export interface TableContent {
   readonly table: string;
   readonly rows: number;

@@ -62,6 +62,7 @@ export interface ReplayOptions {
   readonly isCancelled: () => Promise<boolean>;
 }
 
+/** How far a replay is. */
 export interface ReplayProgress {
   readonly done: number;
   readonly of: number;

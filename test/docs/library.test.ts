@@ -21,6 +21,8 @@ const source = [
   "src/run/audit/audit-sources.ts",
   "src/operate/audits.ts",
   "src/operate/backfill.ts",
+  "src/operate/replays/replays.ts",
+  "src/operate/replays/replay-runner.ts",
   "src/operate/sources.ts",
   "src/operate/open-operator.ts",
   "src/operate/completeness.ts",
@@ -87,6 +89,9 @@ test.each([
   ["audits", ["Audits"]],
   ["audit option", ["AuditRequest"]],
   ["backfill option", ["BackfillRequest"]],
+  ["replays", ["Replays"]],
+  ["replay window", ["ReplaySelection"]],
+  ["replay option", ["ReplayRunOptions"]],
   ["redrive option", ["RedriveRequest"]],
 ])("the page lists every %s of the code, and no other", (heading, interfaces) => {
   expect(cells(heading).toSorted()).toEqual(interfaces.flatMap(membersOf).toSorted());

@@ -8,8 +8,7 @@ import { expect } from "vitest";
 import { epochMs } from "../../src/core/units.ts";
 import { type Pipeline, pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
 import { startDev } from "../../src/run/dev/start-dev.ts";
-import { openReplays } from "../../src/run/replay/open-replays.ts";
-import type { ReplaysOptions } from "../../src/run/replay/replays.ts";
+import { openReplays, type ReplayWhere } from "./operated.ts";
 import { now } from "./replay-world.ts";
 import { createS3Client } from "./s3-buckets.ts";
 
@@ -69,7 +68,7 @@ export async function startMessageWorld(data: string, of: Pipeline) {
       const { Contents = [] } = await s3.listObjectsV2({ Bucket: ARCHIVE });
       return Contents.map(({ Key = "" }) => Key);
     },
-    replays: (fixed: Pipeline, more: Partial<ReplaysOptions> = {}) =>
+    replays: (fixed: Pipeline, more: ReplayWhere = {}) =>
       openReplays(fixed, { ledger, endpoint: dev.endpoint, ...more }),
     request: () =>
       ({ from: epochMs(0), to: now(), bucket: null, prefix: null, into: "shadow" }) as const,

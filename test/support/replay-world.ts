@@ -8,8 +8,7 @@ import { type EpochMs, epochMs } from "../../src/core/units.ts";
 import { type Pipeline, pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
 import type { ReplayRequest } from "../../src/replay/plan-replay.ts";
 import { type RunningDev, startDev } from "../../src/run/dev/start-dev.ts";
-import { openReplays } from "../../src/run/replay/open-replays.ts";
-import type { Replays, ReplaysOptions } from "../../src/run/replay/replays.ts";
+import { type OpenedReplays, openReplays, type ReplayWhere } from "./operated.ts";
 
 /** Doubles amounts, which is the bug that a replay repairs. */
 export function ordersPipeline(factor: number, more: object = {}): Pipeline {
@@ -33,7 +32,7 @@ export interface ReplayWorld extends AsyncDisposable {
   put(key: string, rows: Readonly<Record<string, number>>): Promise<void>;
   /** The live rows, as `id=amount`. */
   rows(): string[];
-  replays(of: Pipeline, more?: Partial<ReplaysOptions>): Promise<Replays>;
+  replays(of: Pipeline, more?: ReplayWhere): Promise<OpenedReplays>;
   /** Everything up to now. */
   request(more?: Partial<ReplayRequest>): ReplayRequest;
 }

@@ -1,9 +1,13 @@
 // Replay text: plans, states and differences of replays, as lines of text and as JSON.
 
-import type { RowDifference, TableDifference } from "../../ports/shadow.ts";
-import type { ReplayEntry } from "../../replay/replay-registry.ts";
-import type { ReplayProgress } from "../../replay/run-replay.ts";
-import type { CheckedPlan, ReplayStatus } from "../../run/replay/replays.ts";
+import type {
+  CheckedPlan,
+  ReplayEntry,
+  ReplayProgress,
+  ReplayStatus,
+  RowDifference,
+  TableDifference,
+} from "../../operate/replays/replays.ts";
 
 const SECOND_MS = 1_000;
 const PERCENT = 100;

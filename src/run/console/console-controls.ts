@@ -9,13 +9,13 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { historyOf } from "../../operate/history/event-history.ts";
 import { type RetryOutcome, retryRecord, retryText } from "../../operate/history/retry-record.ts";
 import { readPipelineStatus } from "../../operate/pause.ts";
+import type { ReplayContext } from "../../operate/replays/replay-context.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { RetryView } from "../../ports/console/console-control-views.ts";
 import type { ConsoleControls } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import type { EmbeddedQueues } from "../open/embedded-queues.ts";
-import type { Replays } from "../replay/replays.ts";
 
 export interface ControlParts {
   readonly clock: Clock;
@@ -49,11 +49,15 @@ export function createConsoleControls(parts: ControlParts): ConsoleControls {
       return retryView(await retryRecord(history, now, () => parts.embeddedQueues()), key, now);
     },
     async promote(scope, run) {
-      const replays = await replaysOf(parts, scope);
-      const { appliedObjects, keptObjects, messages } = await replays.promote(run);
+      const { promoteReplay } = await loadPromotion();
+      const promotion = await promoteReplay(contextOf(parts, scope), run);
+      const { appliedObjects, keptObjects, messages } = promotion;
       return { appliedObjects, keptObjects, messages };
     },
-    dropReplay: async (scope, run) => (await replaysOf(parts, scope)).drop(run),
+    async dropReplay(scope, run) {
+      const { dropReplay } = await loadPromotion();
+      await dropReplay(contextOf(parts, scope), run);
+    },
   };
 }
 
@@ -62,14 +66,13 @@ function retryView(outcome: RetryOutcome, name: string, now: EpochMs): RetryView
   return { outcome: outcome.kind, queue, message: retryText(outcome, name, now) };
 }
 
-async function replaysOf(parts: ControlParts, scope: LedgerScope): Promise<Replays> {
-  const { pipeline, url, ledger } = parts;
+/** Loaded here to keep the start of a server fast. */
+const loadPromotion = () => import("../../operate/replays/replay-promotion.ts");
+
+function contextOf(parts: ControlParts, scope: LedgerScope): ReplayContext {
+  const { pipeline, url, ledger, clock } = parts;
   const isOwn = pipeline?.name === scope.pipeline && pipeline.generation === scope.generation;
-  if (pipeline !== null && isOwn) {
-    // Loaded here to keep the start of a server fast.
-    const { LedgerReplays } = await import("../replay/open-replays.ts");
-    return new LedgerReplays(pipeline, { ledger: url }, ledger);
-  }
+  if (pipeline !== null && isOwn) return { pipeline, url, ledger, clock };
   const message = "replays need the pipeline file; start the console with --pipeline FILE";
   throw new TidegateError("TG_REPLAY_REFUSED", message);
 }

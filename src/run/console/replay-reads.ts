@@ -6,6 +6,10 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import type { ReplayContext } from "../../operate/replays/replay-context.ts";
+import { diffReplay } from "../../operate/replays/replay-promotion.ts";
+import { type ReplayStatus, showReplay } from "../../operate/replays/replay-status.ts";
+import { systemClock } from "../../platform/system-clock.ts";
 import type {
   ReplayDiffView,
   ReplayPageView,
@@ -17,8 +21,6 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { RowDifference } from "../../ports/shadow.ts";
 import { findReplay, listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
-import { LedgerReplays } from "../replay/open-replays.ts";
-import type { ReplayStatus, Replays } from "../replay/replays.ts";
 
 /** What another thread can be sent of a pipeline: enough to find its replays. */
 export interface ReplayOwner {
@@ -38,11 +40,11 @@ const MASKED = "***";
 const TEXT_CHARS_MAX = 500;
 
 /** Null for a pipeline of which the console has only the name (R1). */
-function replaysOf({ ledger, url, owner }: ReplayPorts, scope: LedgerScope): Replays | null {
+function contextOf({ ledger, url, owner }: ReplayPorts, scope: LedgerScope): ReplayContext | null {
   if (owner === null) return null;
   const { pipeline } = owner;
   if (pipeline.name !== scope.pipeline || pipeline.generation !== scope.generation) return null;
-  return new LedgerReplays(pipeline as Pipeline, { ledger: url }, ledger);
+  return { pipeline: pipeline as Pipeline, ledger, url, clock: systemClock };
 }
 
 export async function readReplays(
@@ -68,8 +70,8 @@ export async function readReplay(
 }
 
 async function readEntry(ports: ReplayPorts, scope: LedgerScope, entry: ReplayEntry) {
-  const replays = replaysOf(ports, scope);
-  return replayView(entry, replays === null ? null : await replays.show(entry.run));
+  const context = contextOf(ports, scope);
+  return replayView(entry, context === null ? null : await showReplay(context, entry.run));
 }
 
 function replayView(entry: ReplayEntry, status: ReplayStatus | null): ReplayView {
@@ -108,13 +110,13 @@ export async function readReplayDiff(
   run: string,
 ): Promise<ReplayDiffView | null> {
   if ((await findReplay(ports.ledger, scope, run)) === null) return null;
-  const replays = replaysOf(ports, scope);
-  if (replays === null) {
+  const context = contextOf(ports, scope);
+  if (context === null) {
     const message = "a comparison needs the pipeline file; start the console with --pipeline FILE";
     throw new TidegateError("TG_REPLAY_REFUSED", message); // R1
   }
   const hidden = ports.owner?.hidden ?? true;
-  const tables = await replays.diff(run, SAMPLES_MAX);
+  const tables = await diffReplay(context, run, SAMPLES_MAX);
   return {
     run,
     hidden,

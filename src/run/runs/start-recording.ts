@@ -11,7 +11,7 @@ import { type LiveManifests, startLiveManifests } from "../manifests/live-manife
 import { checkManifestTarget, openManifestTarget } from "../manifests/manifest-target.ts";
 import type { Server } from "../open/find-server.ts";
 import type { PreparedRun } from "../prepare-run.ts";
-import { isProcessRunning } from "../replay/replay-refusals.ts";
+import { isProcessRunning } from "./process-running.ts";
 import { recordRun } from "./record-run.ts";
 
 interface RecordingPorts {

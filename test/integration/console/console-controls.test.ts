@@ -7,10 +7,9 @@ import { minutes } from "../../../src/core/units.ts";
 import { openOperator } from "../../../src/operate/open-operator.ts";
 import { summaryOf } from "../../../src/run/audit/audit-sources.ts";
 import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
-import { openReplays } from "../../../src/run/replay/open-replays.ts";
 import { consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
-import { audit } from "../../support/operated.ts";
+import { audit, openReplays } from "../../support/operated.ts";
 import { now, ordersPipeline } from "../../support/replay-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 

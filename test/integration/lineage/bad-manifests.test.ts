@@ -4,8 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
+import { parseRunManifest } from "../../../src/operate/replays/reproduce.ts";
 import { startDev } from "../../../src/run/dev/start-dev.ts";
-import { parseRunManifest } from "../../../src/run/replay/reproduce.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 

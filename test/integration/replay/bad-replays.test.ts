@@ -77,7 +77,7 @@ test("an object version that is gone: reported before anything runs", async () =
   const request = world.request();
   expect((await replays.plan(request)).gone).toMatchObject([{ uri: "s3://orders/in/a.csv" }]);
   await expect(replays.start(request)).rejects.toThrow(
-    /^1 object version of the window is gone: s3:\/\/orders\/in\/a.csv .*does not exist any more; --skip-gone/,
+    /^1 object version of the window is gone: s3:\/\/orders\/in\/a.csv .*does not exist any more; skipGone/,
   );
   expect(await replays.list()).toEqual([]);
   const status = await replays.start(request, { skipGone: true });
@@ -284,7 +284,7 @@ test("an archived message that its mask made unreadable: reported as masked, not
   const { gone } = await replays.plan(request);
   expect(gone).toMatchObject([{ cause: "masked" }]);
   await expect(replays.start(request)).rejects.toThrow(
-    /^1 message of the window was archived masked, because of govern, .*: s3:\/\/kept\/.* cannot be read by the present code: .*; let decode, key and eventTime of the pipeline file accept "\*\*\*" in masked fields; --skip-gone replays the others/,
+    /^1 message of the window was archived masked, because of govern, .*: s3:\/\/kept\/.* cannot be read by the present code: .*; let decode, key and eventTime of the pipeline file accept "\*\*\*" in masked fields; skipGone replays the others/,
   );
   expect(await replays.list()).toEqual([]);
   const { state, entry } = await replays.start(request, { skipGone: true });

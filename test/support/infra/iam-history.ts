@@ -16,11 +16,10 @@ import type { IamRole } from "../../../src/infra/iam-table.ts";
 import { planInfra } from "../../../src/infra/infra-plan.ts";
 import { systemClock } from "../../../src/platform/system-clock.ts";
 import { prepareRun } from "../../../src/run/prepare-run.ts";
-import { openReplays } from "../../../src/run/replay/open-replays.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { createEventSourceMapping } from "../../../src/testkit/lambda/event-source-mapping.ts";
 import { eventually } from "../eventually.ts";
-import { audit, backfill, repair } from "../operated.ts";
+import { audit, backfill, openReplays, repair } from "../operated.ts";
 import type { IamWorld } from "./iam-world.ts";
 
 const BUCKET = "acme-sales";

@@ -3,6 +3,7 @@
 //   R2. The exit code is 1 if a replay did not run to its end, or if records failed.
 //   R3. A replay into the live tables waits while the pipeline is paused, and says so.
 
+import type { ReplaySelection } from "../../../operate/replays/replays.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import {
   command,
@@ -18,7 +19,7 @@ import {
 import { createLiveScreen } from "../../screen/live-screen.ts";
 import type { Output } from "../../screen/output.ts";
 import { interruption } from "../../stop-signals.ts";
-import { ledgerLocation } from "../../words/location-flags.ts";
+import { ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
 import { instantFlag } from "../look/records.ts";
 import { PIPELINE_FILE } from "../start/run.ts";
 
@@ -54,17 +55,18 @@ const ofRun = {
 const RUN = { name: "RUN", doc: "The id of a replay (see replay list)." } as const;
 
 /** Loaded here to keep other commands fast. */
-async function load() {
-  const [session, words, { waitLine }] = await Promise.all([
-    import("../../sessions/replay-session.ts"),
+async function load(flags: Parameters<typeof sourceOptions>[0]) {
+  const [{ Sources }, { replaysOf }, words, { waitLine }] = await Promise.all([
+    import("../../../operate/sources.ts"),
+    import("../../../operate/replays/replays.ts"),
     import("../../reports/replay-text.ts"),
     import("../../reports/pipeline-text.ts"),
   ]);
-  return { ...session, words: { ...words, waitLine } };
+  const sources = new Sources(sourceOptions(flags));
+  return { sources, replays: replaysOf(sources), words: { ...words, waitLine } };
 }
 
 type Loaded = Awaited<ReturnType<typeof load>>;
-type Session = Awaited<ReturnType<Loaded["openReplaySession"]>>;
 
 export const replay = command({
   name: "replay",
@@ -99,36 +101,34 @@ export const replay = command({
     json,
   },
   async run({ argument: file = "", flags, out }) {
-    const loaded = await load();
-    const { words } = loaded;
+    const { sources, replays, words } = await load({ ...flags, pipeline: file });
+    await using _ = sources;
     const signal = interruption();
-    const session = await loaded.openReplaySession(flags, file);
-    await using replays = session.replays;
+    const pipeline = await sources.pipeline();
+    const bucket = pipeline?.source.bucket ?? null;
     if (flags["dry-run"]) {
-      const plan = await replays.plan(requestOf(flags, session.bucket), signal);
+      const plan = await replays.plan(selectionOf(flags, bucket), signal);
       for (const line of flags.json ? [words.planJson(plan)] : words.planLines(plan)) {
         out.line(line);
       }
       return plan.gone.length > 0 ? EXIT_FAILED : EXIT_OK;
     }
+    const { concurrency, resume, "skip-gone": skipGone, "manifest-dir": folder } = flags;
+    const options = { signal, concurrency, skipGone };
     const screen = out.terminal && !flags.json ? createLiveScreen(process.stdout) : null;
-    const options = {
-      signal,
-      concurrency: flags.concurrency,
-      skipGone: flags["skip-gone"],
-      onProgress: (progress: Parameters<typeof words.progressText>[0]) =>
-        screen?.show([words.progressText(progress)]),
-      onPause: (pause: Parameters<typeof words.waitLine>[1]) =>
-        out.note(words.waitLine(session.pipeline.name, pause)), // R3
-    };
     try {
-      const status =
-        flags.resume === undefined
-          ? await replays.start(requestOf(flags, session.bucket), options)
-          : await replays.resume(flags.resume, options);
+      const run =
+        resume === undefined
+          ? replays.start(selectionOf(flags, bucket), options)
+          : replays.resume(resume, options);
+      for await (const step of run) {
+        if (step.kind === "progress") screen?.show([words.progressText(step)]);
+        else out.note(words.waitLine(pipeline?.name ?? "", step.pause)); // R3
+      }
+      const status = await run.result();
       screen?.close();
-      if (flags["manifest-dir"] !== undefined) {
-        out.note(`wrote ${await session.writeManifest(status.entry, flags["manifest-dir"])}`);
+      if (folder !== undefined) {
+        out.note(`wrote ${await replays.writeManifest(status.entry.run, folder)}`);
       }
       for (const line of flags.json
         ? [words.replayStatusJson(status)]
@@ -142,7 +142,7 @@ export const replay = command({
   },
 });
 
-function requestOf(
+function selectionOf(
   flags: {
     readonly from: number | undefined;
     readonly to: number | undefined;
@@ -150,7 +150,7 @@ function requestOf(
     readonly into: (typeof TARGETS)[number] | undefined;
   },
   bucket: string | null,
-): Parameters<Session["replays"]["plan"]>[0] {
+): ReplaySelection {
   const { from, to, prefix, into = "shadow" } = flags;
   if (from === undefined || to === undefined) {
     throw new UsageError("replay needs a window: --from TIME --to TIME");
@@ -162,20 +162,17 @@ function requestOf(
   }
   const objects =
     prefix === undefined ? { bucket: null, prefix: null } : { bucket: of, prefix: rest ?? prefix };
-  type Request = Parameters<Session["replays"]["plan"]>[0];
-  return { from: from as Request["from"], to: to as Request["to"], ...objects, into };
+  return { from, to, ...objects, into };
 }
 
-/** Runs a command on the replay with the id. */
-async function onRun(
-  run: string,
+/** Runs a command on the replays that its flags name. */
+async function onReplays(
   flags: FlagValues<typeof ofRun>,
-  work: (replays: Session["replays"], loaded: Loaded) => Promise<void>,
+  work: (loaded: Loaded) => Promise<void>,
 ): Promise<typeof EXIT_OK> {
-  const loaded = await load();
-  const session = await loaded.sessionOfRun(flags, run);
-  await using replays = session.replays;
-  await work(replays, loaded);
+  const loaded = await load(flags);
+  await using _ = loaded.sources;
+  await work(loaded);
   return EXIT_OK;
 }
 
@@ -187,20 +184,12 @@ export const replayList = command({
   name: "replay list",
   summary: "List the replays of a ledger with their states, newest first.",
   flags: ofRun,
-  async run({ flags, out }) {
-    const loaded = await load();
-    const { words } = loaded;
-    const entries = await loaded.allReplays(flags);
-    const files = new Set(entries.flatMap(({ file }) => (file === null ? [] : [file])));
-    for (const file of flags.pipeline === undefined ? files : [flags.pipeline]) {
-      const session = await loaded.openReplaySession(flags, file);
-      await using replays = session.replays;
+  run: ({ flags, out }) =>
+    onReplays(flags, async ({ replays, words }) => {
       const all = await replays.list();
       printAll(out, all.map(flags.json ? words.replayStatusJson : words.statusLine));
-    }
-    if (entries.length === 0) out.note("The ledger has no replays.");
-    return EXIT_OK;
-  },
+      if (all.length === 0) out.note("The ledger has no replays.");
+    }),
 });
 
 export const replayShow = command({
@@ -209,7 +198,7 @@ export const replayShow = command({
   argument: RUN,
   flags: ofRun,
   run: ({ argument: run = "", flags, out }) =>
-    onRun(run, flags, async (replays, { words }) => {
+    onReplays(flags, async ({ replays, words }) => {
       const status = await replays.show(run);
       printAll(
         out,
@@ -232,7 +221,7 @@ export const replayDiff = command({
     ),
   },
   run: ({ argument: run = "", flags, out }) =>
-    onRun(run, flags, async (replays, { words }) => {
+    onReplays(flags, async ({ replays, words }) => {
       for (const difference of await replays.diff(run, flags.samples ?? SAMPLES_DEFAULT)) {
         const lines = flags.json ? [JSON.stringify(difference)] : words.differenceLines(difference);
         printAll(out, lines);
@@ -246,7 +235,7 @@ export const replayPromote = command({
   argument: RUN,
   flags: ofRun,
   run: ({ argument: run = "", flags, out }) =>
-    onRun(run, flags, async (replays) => {
+    onReplays(flags, async ({ replays }) => {
       const { appliedObjects, keptObjects, messages } = await replays.promote(run);
       if (flags.json) out.line(JSON.stringify({ run, appliedObjects, keptObjects, messages }));
       else {
@@ -262,7 +251,7 @@ export const replayDrop = command({
   argument: RUN,
   flags: ofRun,
   run: ({ argument: run = "", flags, out }) =>
-    onRun(run, flags, async (replays) => {
+    onReplays(flags, async ({ replays }) => {
       await replays.drop(run);
       out.line(flags.json ? JSON.stringify({ run, dropped: true }) : `dropped ${run}`);
     }),
@@ -274,7 +263,7 @@ export const replayCancel = command({
   argument: RUN,
   flags: ofRun,
   run: ({ argument: run = "", flags, out }) =>
-    onRun(run, flags, async (replays) => {
+    onReplays(flags, async ({ replays }) => {
       await replays.cancel(run);
       out.line(flags.json ? JSON.stringify({ run, cancelled: true }) : `cancelling ${run}`);
     }),

@@ -4,9 +4,10 @@
 //       only counted.
 
 import { readFileSync } from "node:fs";
-import type { Reproduction } from "../../../run/replay/reproduce.ts";
+import type { Reproduction } from "../../../operate/replays/replays.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
 import { interruption } from "../../stop-signals.ts";
+import { sourceOptions } from "../../words/location-flags.ts";
 import { replayLocation } from "./replay.ts";
 
 export const reproduce = command({
@@ -19,23 +20,19 @@ export const reproduce = command({
     json: toggle("Print JSON lines."),
   },
   async run({ argument: path = "", flags, out }) {
-    const [{ openReplaySession }, { useLines }, reproduction] = await Promise.all([
-      import("../../sessions/replay-session.ts"),
+    const [{ Sources }, { parseRunManifest, replaysOf }, { useLines }] = await Promise.all([
+      import("../../../operate/sources.ts"),
+      import("../../../operate/replays/replays.ts"),
       import("../../reports/replay-text.ts"),
-      import("../../../run/replay/reproduce.ts"),
     ]);
-    const { frozenPipeline, parseRunManifest, reproduceManifest } = reproduction;
     const manifest = parseRunManifest(textOf(path), path);
-    const file = flags.pipeline ?? manifest.run.file;
-    if (file === null) {
+    const pipeline = flags.pipeline ?? manifest.run.file;
+    if (pipeline === null) {
       throw new UsageError(`${path} names no pipeline file; name it with --pipeline FILE`);
     }
-    const frozen = (pipeline: Parameters<typeof frozenPipeline>[0]) =>
-      frozenPipeline(pipeline, manifest);
-    const session = await openReplaySession(flags, file, frozen);
-    await using replays = session.replays;
+    await using sources = new Sources(sourceOptions({ ...flags, pipeline }));
     const signal = interruption();
-    const result = await reproduceManifest(replays, session.prepared, manifest, { signal });
+    const result = await replaysOf(sources).reproduce(manifest, { signal });
     const { records, differing, first, digests, replaced, leftOut, gone, uses } = result;
     const { changedInputs } = result;
     const isSame = records > 0 && differing === 0 && leftOut === 0 && changedInputs.count === 0;

@@ -1,4 +1,4 @@
-// Replay refusals: what open-replays.ts says, and how it looks at processes.
+// Replay refusals: why a replay does not run, and what to do about it.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -37,20 +37,10 @@ export function goneText(
     const listed = `${counted} of the window ${phrase}: ${shown.join("; ")}${more}`;
     return cause === "masked" ? [listed, MASKED_FIX] : [listed];
   });
-  return `${parts.join("; ")}; --skip-gone replays the others, and keeps the live rows of these`;
+  return `${parts.join("; ")}; skipGone replays the others, and keeps the live rows of these`;
 }
 
 /** Throws TG_REPLAY_REFUSED. */
 export function refuseReplay(message: string): never {
   throw new TidegateError("TG_REPLAY_REFUSED", message);
-}
-
-/** Whether a process of this machine is alive. */
-export function isProcessRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as { readonly code?: string }).code === "EPERM"; // Alive, and another user's.
-  }
 }

@@ -29,9 +29,13 @@ import { systemPorts } from "../../platform/index.ts";
 import type { RecordKey } from "../../ports/record.ts";
 import { digestOfInputs, type ReplayPlan, type RunDigests } from "../../replay/plan-replay.ts";
 import { compareInputs, type ReplayInput, rebuildInput } from "../../replay/replay-input.ts";
+import { digestsNow, type RunContext } from "./replay-context.ts";
+import { dropReplay } from "./replay-promotion.ts";
 import { refuseReplay } from "./replay-refusals.ts";
-import type { ReplayStatus, Replays, StartReplay } from "./replays.ts";
+import { inputsOfRun, type ReplayRunOptions, recordsOfRun, startPlan } from "./replay-runner.ts";
+import type { ReplayStatus } from "./replay-status.ts";
 
+/** How the results of a reproduction compare with those of the manifest. */
 export interface Reproduction {
   readonly run: string;
   readonly records: number;
@@ -92,7 +96,7 @@ function hasItsDigest(manifest: RunManifest): boolean {
 }
 
 /** The pipeline with the frozen values of a manifest (D4). */
-export function frozenPipeline(pipeline: Pipeline, manifest: RunManifest): Pipeline {
+function frozenPipeline(pipeline: Pipeline, manifest: RunManifest): Pipeline {
   const { seeds, parameters, models } = manifest;
   return {
     ...pipeline,
@@ -100,13 +104,14 @@ export function frozenPipeline(pipeline: Pipeline, manifest: RunManifest): Pipel
   };
 }
 
-/** `pipeline` is that of the file; `replays` run it with the manifest's values (D4). */
+/** The context has the pipeline of the file, which runs with the manifest's values (D4). */
 export async function reproduceManifest(
-  replays: Replays,
-  pipeline: Pipeline,
+  given: RunContext,
   manifest: RunManifest,
-  options: StartReplay = {},
+  options: ReplayRunOptions = {},
 ): Promise<Reproduction> {
+  const { pipeline } = given;
+  const context = { ...given, pipeline: frozenPipeline(pipeline, manifest) };
   if (manifest.run.pipeline !== pipeline.name) {
     refuseReplay(`the manifest is of ${manifest.run.pipeline}, but the file has ${pipeline.name}`);
   }
@@ -117,19 +122,19 @@ export async function reproduceManifest(
     return input === null ? [] : [{ expected, input }];
   });
   refuseNothing(committed.length, inputs.length);
-  const digests = replays.digests();
+  const digests = digestsNow(context);
   const all = inputs.map(({ input }) => input).sort(compareInputs);
   const plan = planOf(all, digests, manifest.run.generation);
-  const status = await replays.startPlan(plan, options);
+  const status = await startPlan(context, plan, options);
   const { run, generation } = status.entry;
   try {
     if (status.state !== "ready" && status.state !== "failed") {
       refuseReplay(`it was ${status.state} before all records had run; start it again`);
     }
-    const results = await resultsOf(replays, run);
+    const results = await resultsOf(context, run);
     const scope = { pipeline: pipeline.name, generation };
     const identities = new Map(
-      (await replays.inputs(run)).map(({ key, identity }) => [key, identity] as const),
+      (await inputsOfRun(context, run)).map(({ key, identity }) => [key, identity] as const),
     );
     const compared = inputs.map(({ expected, input }) => {
       const identity = identities.get(input.key);
@@ -157,13 +162,13 @@ export async function reproduceManifest(
       uses: status.uses,
     };
   } finally {
-    await replays.drop(run); // D2
+    await dropReplay(context, run); // D2
   }
 }
 
-async function resultsOf(replays: Replays, run: string): Promise<Map<RecordKey, Result>> {
+async function resultsOf(context: RunContext, run: string): Promise<Map<RecordKey, Result>> {
   const results = new Map<RecordKey, Result>();
-  for await (const { key, record } of replays.records(run)) {
+  for await (const { key, record } of recordsOfRun(context, run)) {
     const digest = record.kind === "committed" ? record.digest : null;
     results.set(key, { digest, ...inputHashIn(record) });
   }

@@ -4,8 +4,8 @@ import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Shadow, ShadowName } from "../../ports/shadow.ts";
+import { parseStoreUrl } from "../../run/open/store-url.ts";
 import { type LedgerDatabase, openTableShadow } from "../../sinks/table/index.ts";
-import { parseStoreUrl } from "../open/store-url.ts";
 
 /** Throws TG_REPLAY_REFUSED for a sink without shadows. */
 export function openShadow(
@@ -16,7 +16,7 @@ export function openShadow(
 ): Shadow {
   if (sink === null || typeof sink === "function") {
     const kind = sink === null ? "a pipeline without a sink" : "a sink function";
-    const message = `${kind} has no shadow; use tables(), or replay with --into live`;
+    const message = `${kind} has no shadow; use tables(), or replay into live`;
     throw new TidegateError("TG_REPLAY_REFUSED", message);
   }
   return openTableShadow(sink, databaseOf(ledger, ledgerUrl), name);
