@@ -155,9 +155,15 @@ test("the broker is unhealthy from a failure of the store until the state is rel
   (await bench.store.heldCommit()).break();
   await engineTurns();
   expect([lost.state, bench.broker.healthy]).toEqual(["rejected", false]);
+  const since = bench.clock.now();
+  expect(bench.broker.outage).toEqual({ since, reason: expect.stringMatching(/./) });
+  const reason = bench.broker.outage?.reason ?? "";
+  await expect(bench.ok("findQueue", { queue: "q" })).rejects.toMatchObject({
+    message: expect.stringContaining(reason),
+  });
   bench.store.holding = false;
   await bench.pass(250);
-  expect(bench.broker.healthy).toBe(true);
+  expect([bench.broker.healthy, bench.broker.outage]).toEqual([true, null]);
 });
 
 test("a failed store is tried again without requests, at growing intervals (W3)", async () => {
