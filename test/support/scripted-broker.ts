@@ -21,7 +21,7 @@ export const MESSAGE_ID = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
 type Answers = {
   [K in OperationName]?: (input: OperationInput<K>) => OperationResult<K>;
 };
-type Script = Answers & { readonly health?: Broker["health"] };
+type Script = Answers & Partial<Pick<Broker, "health" | "outage">>;
 
 const SUBSCRIPTION = {
   arn: "arn:aws:sns:us-east-1:000000000000:t:id",
@@ -117,7 +117,7 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
     region: "us-east-1",
     health: script.health ?? "ok",
     clockLeap: null,
-    outage: null,
+    outage: script.outage ?? null,
     faults: new FaultPlan(),
     async submit<K extends OperationName>(name: K, input: OperationInput<K>) {
       asked.push({ name, input });

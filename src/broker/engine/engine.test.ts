@@ -155,9 +155,15 @@ test("the broker is unhealthy from a failure of the store until the state is rel
   (await bench.store.heldCommit()).break();
   await engineTurns();
   expect([lost.state, bench.broker.health]).toEqual(["rejected", "failing"]);
+  const since = bench.clock.now();
+  expect(bench.broker.outage).toEqual({ since, reason: expect.stringMatching(/./) });
+  const reason = bench.broker.outage?.reason ?? "";
+  await expect(bench.ok("findQueue", { queue: "q" })).rejects.toMatchObject({
+    message: expect.stringContaining(reason),
+  });
   bench.store.holding = false;
   await bench.pass(250);
-  expect(bench.broker.health).toBe("ok");
+  expect([bench.broker.health, bench.broker.outage]).toEqual(["ok", null]);
 });
 
 test("a failed store is tried again without requests, at growing intervals (W3)", async () => {

@@ -27,7 +27,7 @@ import { behindLinks, copyInPlaceOf } from "./replace-file.ts";
 
 const logOf = (path: string) => `${path}-wal`;
 
-/** Receives a line when a database file begins to be copied, while it is, and when it is renewed. */
+/** Receives a line when the copy of a database file begins, while it runs, and when it is done. */
 export type RenewReport = (line: string) => void;
 
 /** How long a guard waits for another process that has the file locked while it starts. */

@@ -19,6 +19,8 @@ const SCOPE = { pipeline: "p", generation: 0 };
 const RETRY_MS = 1_000;
 /** Until a store looks for the mark of another process again. */
 const LOOK_MS = 100;
+/** Until an idle store looks for it. */
+const IDLE_LOOK_MS = 2_000;
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -58,6 +60,26 @@ test("a ledger in doubt waits for the other processes that have it open, and hea
   expect(await hasKey(reader, "b")).toEqual([true]);
   await Promise.all([first.close(), second.close(), reader.close()]);
   await expect(commit(first, "d")).rejects.toMatchObject({ code: "TG_CLOSED" });
+});
+
+test("an idle process lets go of a file in doubt, so that another one can renew it", async () => {
+  vi.useRealTimers();
+  vi.useFakeTimers({ toFake: ["performance", "setInterval", "clearInterval"] });
+  const path = join(folder, "idle.db");
+  const idle = createSqliteLedger(systemPorts, { path });
+  const reader = createSqliteLedger(systemPorts, { path, readOnly: true });
+  const working = createSqliteLedger(systemPorts, { path });
+  expect(await commit(idle, "a")).toBe("committed");
+  expect(await hasKey(reader, "a")).toEqual([true]);
+  const inode = statSync(path).ino;
+  const mark = new FoldMark(path);
+  mark.begin();
+  mark.fail();
+  vi.advanceTimersByTime(IDLE_LOOK_MS);
+  expect(await commit(working, "b")).toBe("committed");
+  expect(statSync(path).ino).not.toBe(inode);
+  expect(await hasKey(reader, "b")).toEqual([true]);
+  await Promise.all([idle.close(), reader.close(), working.close()]);
 });
 
 test("an outbox in doubt heals with its next call", async () => {

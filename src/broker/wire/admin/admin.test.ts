@@ -28,10 +28,17 @@ describe("GET /_tidegate/health", () => {
   });
 
   test("is 503 while the store fails, without calling the broker (H1)", async () => {
-    const wire = createWire({ health: "failing" });
+    const outage = { since: epochMs(0), reason: "no space", neededBytes: 9, freeBytes: 5 };
+    const wire = createWire({ health: "failing", outage });
     const reply = await wire.get("/_tidegate/health");
     expect(reply.status).toBe(503);
-    expect(reply.value).toMatchObject({ status: "failing", service: "tidegate" });
+    const store = {
+      reason: "no space",
+      since: "1970-01-01T00:00:00.000Z",
+      neededBytes: 9,
+      freeBytes: 5,
+    };
+    expect(reply.value).toMatchObject({ status: "failing", service: "tidegate", store });
     expect([wire.asked, wire.errors]).toEqual([[], []]);
   });
 });

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { syncPath } from "../replace-file.ts";
 
-/** Codes of a parent that this user may not open; whoever made the folder there had to sync it. */
+/** Codes of a parent that this user may not open, so this user has not made the folder. */
 const CLOSED_CODES = new Set(["EACCES", "EPERM"]);
 
 /**
