@@ -60,7 +60,7 @@ import { effectCounts, summariseEffects } from "./effects/effects-summary.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 /** Nothing was written: the lease was lost before (M2), or the sink or the ledger failed. */
-type Uncommitted =
+export type Uncommitted =
   | { readonly kind: "lost"; readonly reason: string }
   | { readonly kind: "failed"; readonly error: unknown; readonly secrets: SecretValues };
 
