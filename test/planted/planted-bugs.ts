@@ -57,10 +57,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "ack-before-commit",
     mistake: "A record counts as committed while its commit is still in flight.",
     file: "src/ingest/steps/commit.ts",
-    find: "const committed = await commit.commit(prepared, claim, inFlight);",
+    find: "const committed = await commit(prepared, claim, inFlight);",
     replace:
       'const committed: CommitOutcome = { kind: "committed" };\n' +
-      "    void commit.commit(prepared, claim, inFlight);",
+      "    void commit(prepared, claim, inFlight);",
     checker: "ack-after-commit",
   },
   {

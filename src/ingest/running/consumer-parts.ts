@@ -16,11 +16,13 @@ import type { RowReader } from "../../ports/rows.ts";
 import type { Sink, Stage, StageRequest } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { Turn } from "../../ports/turn.ts";
+import { createRecordArchive } from "../archive/archive-record.ts";
 import type { Stages } from "../pipeline.ts";
 import { longestLeaseMs } from "../policy/retry.ts";
 import type { QuarantineRef } from "../quarantine/quarantine.ts";
-import { readQuarantine } from "../quarantine/store-quarantine.ts";
+import { createQuarantine, readQuarantine } from "../quarantine/store-quarantine.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
+import { createSinkLimit } from "../stages/attempt.ts";
 import { type Claim, type ClaimStage, createClaimStage } from "../stages/claim.ts";
 import { createCommitStage } from "../stages/commit.ts";
 import { createConfirmStage, type VersionOrder } from "../stages/confirm.ts";
@@ -36,6 +38,7 @@ import {
 import { createFailStage } from "../stages/fail.ts";
 import { createHandleStage } from "../stages/handle.ts";
 import { createLateStage, type LateStage } from "../stages/late.ts";
+import { createPrepareStage } from "../stages/prepare.ts";
 import { createInputs } from "../stages/record-input.ts";
 import { createSinkBreaker, type SinkBreaker } from "../stages/sink-breaker.ts";
 import { createAttemptsStep } from "../steps/attempts.ts";
@@ -235,10 +238,14 @@ function createSteps(ports: StagePorts, options: PartsOptions, built: Built): St
     { objects, rows, telemetry, deadlines, mask, masked, openStage, readQuarantine: rowsOf },
     { pipeline, runId },
   );
-  const commit = createCommitStage(
-    { clock, ledger, sink, turn, deadlines, masked, archive },
-    { scope, owner, pipeline, queue },
+  const quarantine = createQuarantine({ clock, ledger, masked }, { scope, owner, pipeline, queue });
+  const inTime = createSinkLimit(deadlines, pipeline.timeoutMs);
+  const archiveRecord = createRecordArchive(archive, inTime);
+  const prepare = createPrepareStage(
+    { clock, sink, inTime, quarantine, archive: archiveRecord },
+    pipeline,
   );
+  const commit = createCommitStage({ clock, ledger, turn }, { scope, owner });
   const confirm = createConfirmStage({ objects, deadlines, ledger }, { scope, isNewer });
   const stopRenewal = createStopRenewal(built.claim);
   return {
@@ -248,7 +255,7 @@ function createSteps(ports: StagePorts, options: PartsOptions, built: Built): St
     late: createLateStep(built.late, stopRenewal),
     confirm: createConfirmStep(confirm),
     handle: createHandleStep(handle, onHandle),
-    prepare: createPrepareStep(commit),
+    prepare: createPrepareStep(prepare),
     stopRenewal,
     commit: createCommitStep(commit, built.refused),
   };

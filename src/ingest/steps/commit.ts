@@ -2,16 +2,17 @@
 
 import { present, unreachable } from "../../core/assert.ts";
 import type { Claim } from "../stages/claim.ts";
-import type { CommitOutcome, CommitStage, Uncommitted } from "../stages/commit.ts";
+import type { CommitOutcome, CommitStage } from "../stages/commit.ts";
 import { LEASE_LOST } from "../stages/outcome.ts";
+import type { Uncommitted } from "../stages/prepare.ts";
 import type { Refusals } from "./refused.ts";
 import type { Ended, RecordWork, Step } from "./work.ts";
 
-export function createCommitStep(commit: Pick<CommitStage, "commit">, refused: Refusals): Step {
+export function createCommitStep(commit: CommitStage, refused: Refusals): Step {
   return async (work) => {
     const { claim, inFlight } = work;
     const prepared = present(work.prepared, "the prepared commit");
-    const committed = await commit.commit(prepared, claim, inFlight);
+    const committed = await commit(prepared, claim, inFlight);
     work.committed = committed;
     const ended = afterCommit(committed, claim, refused);
     return ended.kind === "done" && wasDropped(work) ? { kind: "done", how: "dropped" } : ended;

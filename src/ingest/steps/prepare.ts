@@ -3,15 +3,15 @@
 
 import { present } from "../../core/assert.ts";
 import { noHash } from "../../core/input-hash.ts";
-import type { CommitStage, Work } from "../stages/commit.ts";
+import type { PrepareStage, Work } from "../stages/prepare.ts";
 import { uncommitted } from "./commit.ts";
 import type { RecordWork, Step } from "./work.ts";
 
-export function createPrepareStep(commit: Pick<CommitStage, "prepare">): Step {
+export function createPrepareStep(prepare: PrepareStage): Step {
   return async (work) => {
     const { record, claim, inFlight } = work;
     const handled = present(work.handled, "the work of a handler");
-    const prepared = await commit.prepare(record, claim, workOf(handled), inFlight);
+    const prepared = await prepare(record, claim, workOf(handled), inFlight);
     if (prepared.kind === "prepared") {
       work.prepared = prepared;
       return "next";

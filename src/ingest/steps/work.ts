@@ -6,11 +6,12 @@ import type { Fence } from "../../ports/record.ts";
 import type { Span } from "../../ports/telemetry.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { Claim } from "../stages/claim.ts";
-import type { CommitOutcome, PreparedCommit } from "../stages/commit.ts";
+import type { CommitOutcome } from "../stages/commit.ts";
 import type { TimedRecord } from "../stages/event-time.ts";
 import type { RecordFailure } from "../stages/fail.ts";
 import type { Handled } from "../stages/handle.ts";
 import type { RecordOutcome } from "../stages/outcome.ts";
+import type { PreparedCommit } from "../stages/prepare.ts";
 
 /** How the steps of a record ended: with its outcome, or with what the page does next. */
 export type Ended = RecordOutcome | RecordFailure | HeldBefore;
