@@ -5,9 +5,15 @@
 //                               |           |            |
 //                               +-----------+------------+--->  fail
 //
-// Each stage has its own file in stages/. No stage calls another: this page calls them in order and
-// switches on the union that each returns. The consumer (running/consumer.ts) runs receive before
-// this page and settle after it.
+// Each stage has its own file in stages/. The consumer (running/consumer.ts) runs receive before
+// this page and settle after it. What is between claim and settle, this page runs in the order of
+// STEPS; each step has its own file in steps/, with no more ports than it needs:
+//
+//   claim -> govern -> attempts -> eventTime -> late -> confirm -> handle
+//         -> prepare (quarantine -> archive -> sink) -> stopRenewal -> commit
+//
+// A step answers "next", or how the attempt ended. No step calls another. Telemetry sees each step
+// (telemetry/step-telemetry.ts). This page asserts the promises below where they could break.
 //   P1. A delivery is acknowledged only after the outcomes of all its records are durable. A crash
 //       between commit and settle causes a redelivery, which claim or commit answers with
 //       "duplicate".
@@ -22,29 +28,18 @@
 //   P6. If only the bucket knows the order of a record, it is asked before the handler runs. A
 //       record that is not current is committed without effects. If the object changed since the
 //       claim, the answer no longer counts: the claim is released, and the delivery returned.
-//   P7. A message is governed before it is stored: by handle, or here if it is not handled because
-//       it is late, its event time failed or its attempts are used up.
+//   P7. A message is governed before it is stored: by handle, or by the govern step if it is not
+//       handled because it is late, its event time failed or its attempts are used up.
 
-import { unreachable } from "../core/assert.ts";
+import { assert, InvariantError, unreachable } from "../core/assert.ts";
 import { parseTraceparent } from "../core/events/trace-context.ts";
-import { noHash } from "../core/input-hash.ts";
-import { type DurationMs, msBetween } from "../core/units.ts";
-import type { Clock } from "../ports/clock.ts";
-import type { Random } from "../ports/random.ts";
-import type { Confirmation, Fence } from "../ports/record.ts";
-import { isHeldFailure } from "./late/held-note.ts";
-import { busyDelayMs } from "./policy/retry.ts";
 import type { DeliveryTrace, InFlightDelivery } from "./running/in-flight-delivery.ts";
 import type { KeyedPool } from "./running/keyed-pool.ts";
 import type { WatermarkTracker } from "./running/watermark-tracker.ts";
-import type { Claim, ClaimOutcome, ClaimStage } from "./stages/claim.ts";
-import type { CommitOutcome, CommitStage, Work } from "./stages/commit.ts";
-import type { ConfirmStage } from "./stages/confirm.ts";
+import type { ClaimStage } from "./stages/claim.ts";
 import type { DecodedDelivery, WorkRecord } from "./stages/decode.ts";
 import type { EventTimes, TimedRecord } from "./stages/event-time.ts";
-import type { FailStage, RecordFailure } from "./stages/fail.ts";
-import { isWithheldRecord } from "./stages/govern.ts";
-import type { Handled, HandleStage } from "./stages/handle.ts";
+import type { FailStage } from "./stages/fail.ts";
 import type { LateStage } from "./stages/late.ts";
 import {
   errorTypeOf,
@@ -54,11 +49,26 @@ import {
   settlementOf,
 } from "./stages/outcome.ts";
 import type { Settlement } from "./stages/settle.ts";
-import { spanEndOf } from "./telemetry/record-spans.ts";
+import type { Refusals } from "./steps/refused.ts";
+import type { StopRenewal } from "./steps/stop-renewal.ts";
+import { type Answer, beginWork, type Ended, type RecordWork, type Step } from "./steps/work.ts";
+import type { StepTelemetry } from "./telemetry/step-telemetry.ts";
 import type { Tally } from "./telemetry/tally.ts";
 
-/** Crashes while a record is governed whose attempts are used up; then it is stored as it is. */
-const GOVERN_CRASHES_MAX = 5;
+/** The steps of a claimed record, in this order. */
+const STEPS = [
+  "govern", // P7
+  "attempts",
+  "eventTime",
+  "late",
+  "confirm", // P6
+  "handle",
+  "prepare",
+  "stopRenewal", // P5
+  "commit", // P2
+] as const;
+
+type StepName = (typeof STEPS)[number];
 
 export interface Stages {
   readonly decode: (inFlight: InFlightDelivery) => DecodedDelivery;
@@ -66,22 +76,19 @@ export interface Stages {
   readonly groupOf: (record: WorkRecord, inFlight: InFlightDelivery) => string;
   /** Finds the event time and the partition of a record. */
   readonly times: EventTimes;
-  readonly claim: ClaimStage;
-  readonly confirm: ConfirmStage;
-  readonly handle: HandleStage;
-  readonly commit: CommitStage;
+  readonly claim: Pick<ClaimStage, "claim" | "end">;
+  readonly steps: Readonly<Record<StepName, Step>> & { readonly stopRenewal: StopRenewal };
+  /** Ends a claimed or refused record whose steps failed. */
   readonly fail: FailStage;
-  readonly watermark: WatermarkTracker;
+  /** How a record ends that the ledger did not let this consumer claim. */
+  readonly refused: Refusals;
   /** Holds records that are too late, or sends them elsewhere. */
-  readonly late: LateStage;
+  readonly late: Pick<LateStage, "routes" | "again">;
+  readonly watermark: WatermarkTracker;
   readonly tally: Tally;
-  readonly clock: Clock;
-  readonly random: Random;
+  readonly telemetry: StepTelemetry;
   /** Whether a group halts at the first record that is not done (P4). */
   readonly halting: boolean;
-  readonly attemptsMax: number;
-  /** The longest lease of a claim: no record is busy for longer (Y5 of retry.ts). */
-  readonly busyMsMax: DurationMs;
   /** Called once per outcome. */
   readonly onOutcome: (
     record: WorkRecord,
@@ -102,15 +109,19 @@ export function runDelivery(
   if (records.length === 0) return Promise.resolve(settlementOf([]));
   return new Promise((resolve) => {
     const outcomes: RecordOutcome[] = [];
+    const halted = new Set<string>();
     const finish = (record: WorkRecord, outcome: RecordOutcome) => {
       stages.tally.outcome(record, outcome, inFlight);
       stages.onOutcome(record, outcome, inFlight);
       outcomes.push(outcome);
-      if (outcomes.length === records.length) resolve(settlementOf(outcomes)); // P1
+      if (outcomes.length === records.length) resolve(settled(outcomes)); // P1
+      assert(outcomes.length <= records.length, "P3: a record has one outcome");
     };
     for (const record of records) {
-      pool.add(stages.groupOf(record, inFlight), {
+      const group = stages.groupOf(record, inFlight);
+      pool.add(group, {
         async run() {
+          assert(!halted.has(group), "P4: no record runs in a halted group");
           const span = stages.tally.begin(record, inFlight);
           const traced = span.context === null ? record : { ...record, span: span.context };
           const outcome = await runRecord(stages, traced, inFlight);
@@ -118,12 +129,21 @@ export function runDelivery(
           const errorType = errorTypeOf(outcome);
           span.end(errorType === null ? {} : { errorType });
           finish(record, outcome);
-          return stages.halting && outcome.kind !== "done" ? "halt" : "next";
+          if (!stages.halting || outcome.kind === "done") return "next";
+          halted.add(group);
+          return "halt";
         },
         skip: () => finish(record, NOT_RUN), // P4
       });
     }
   });
+}
+
+function settled(outcomes: readonly RecordOutcome[]): Settlement {
+  const settlement = settlementOf(outcomes);
+  const mayDelete = settlement.kind !== "delete" || outcomes.every(({ kind }) => kind === "done");
+  assert(mayDelete, "P1: a delivery is deleted after all its records are done");
+  return settlement;
 }
 
 /** A message without a trace belongs to that of its receive, so that logs and spans agree. */
@@ -132,16 +152,7 @@ function traceOf(own: DeliveryTrace, { receive }: InFlightDelivery): DeliveryTra
   return { context: receive, traceId: parseTraceparent(receive.traceparent)?.traceId ?? null };
 }
 
-/** Where claim, handle and commit brought a record: to its outcome, or to the fail stage. */
-type Progress = RecordOutcome | RecordFailure | HeldBefore;
-
-/** The record is parked because it was too late. */
-interface HeldBefore {
-  readonly kind: "held";
-  readonly fence: Fence;
-}
-
-/** Takes one record through claim, handle and commit, and through fail if one of them fails. */
+/** Finds the event time of a record, and counts it as in flight while it is claimed and run. */
 async function runRecord(
   stages: Stages,
   record: WorkRecord,
@@ -156,239 +167,98 @@ async function runRecord(
   return outcome;
 }
 
+/** Claims a record and takes it through the steps. */
 async function runTimed(
   stages: Stages,
   timed: TimedRecord,
   inFlight: InFlightDelivery,
 ): Promise<RecordOutcome> {
   const { record } = timed;
-  const requestedAt = stages.clock.now();
-  const span = stages.tally.child(record, "claim");
-  const claimed = await stages.claim.claim(record, inFlight);
-  span.end(spanEndOf(claimed));
-  if (claimed.kind !== "unavailable") stages.tally.stage("claim", requestedAt);
-  const progress =
-    claimed.kind === "claimed"
-      ? await runClaimed(stages, timed, claimed, inFlight)
-      : afterRefusal(stages, claimed);
-  let outcome: RecordOutcome;
-  switch (progress.kind) {
+  const onClaim = stages.telemetry.claim(record);
+  const claim = await stages.claim.claim(record, inFlight);
+  onClaim(claim);
+  if (claim.kind !== "claimed") {
+    return outcomeOf(stages, record, stages.refused(claim), inFlight);
+  }
+  const work = beginWork(timed, claim, stages.late.routes(claim.input.lane), inFlight);
+  const ended = await runSteps(stages, work);
+  if (goesToFail(ended)) stages.steps.stopRenewal(work); // P5
+  assertEnd(ended, work);
+  const outcome = await outcomeOf(stages, record, ended, inFlight);
+  stages.claim.end(record, claim, inFlight);
+  stages.telemetry.ended(work, ended, outcome);
+  return outcome;
+}
+
+/** Runs the steps of a claimed record until one of them ends the attempt. */
+async function runSteps({ steps, telemetry }: Stages, work: RecordWork): Promise<Ended> {
+  for (const name of STEPS) {
+    assertBefore(name, work);
+    let answer: Answer;
+    try {
+      telemetry.before(name, work);
+      const answering = steps[name](work);
+      answer = answering instanceof Promise ? await answering : answering;
+      telemetry.after(name, work, answer);
+    } catch (error) {
+      return { kind: "unavailable", error }; // P3
+    }
+    if (answer !== "next") return answer;
+  }
+  throw new InvariantError("P3: the last step ends the attempt");
+}
+
+/** The outcome of a record whose steps ended, with the help of the fail and late stages. */
+async function outcomeOf(
+  stages: Stages,
+  record: WorkRecord,
+  ended: Ended,
+  inFlight: InFlightDelivery,
+): Promise<RecordOutcome> {
+  switch (ended.kind) {
     case "done":
     case "later":
     case "lost":
-      outcome = progress;
-      break;
+      return ended;
     case "held":
-      outcome = await againHeld(stages, record, progress.fence, inFlight);
-      break;
+      try {
+        return await stages.late.again(record, ended.fence, inFlight);
+      } catch (error) {
+        return stages.fail.fail(record, { kind: "unavailable", error }, inFlight); // P3
+      }
     case "failed":
     case "exhausted":
     case "stopped":
     case "parked":
     case "unavailable":
-      if (claimed.kind === "claimed") stages.claim.stopRenewal(record, claimed, inFlight); // P5
-      outcome = await stages.fail.fail(record, progress, inFlight);
-      break;
+      return stages.fail.fail(record, ended, inFlight);
     default:
-      return unreachable(progress);
-  }
-  if (claimed.kind === "claimed") {
-    stages.claim.end(record, claimed, inFlight);
-    if (progress.kind !== "exhausted") stages.tally.handled(claimed.startedAt, outcome);
-  }
-  return outcome;
-}
-
-/** A delivery of a held record; a ledger that does not answer returns it (P3). */
-async function againHeld(
-  stages: Stages,
-  record: WorkRecord,
-  fence: Fence,
-  inFlight: InFlightDelivery,
-): Promise<RecordOutcome> {
-  try {
-    return await stages.late.again(record, fence, inFlight);
-  } catch (error) {
-    return stages.fail.fail(record, { kind: "unavailable", error }, inFlight);
+      return unreachable(ended);
   }
 }
 
-/** Takes a claimed record through handle and commit. */
-async function runClaimed(
-  stages: Stages,
-  timed: TimedRecord,
-  claim: Claim,
-  inFlight: InFlightDelivery,
-): Promise<Progress> {
-  const { clock, commit, late, tally, watermark } = stages;
-  const { record, failure } = timed;
-  try {
-    const judging = refusalOf(stages, timed, claim, inFlight); // P7
-    const refused = judging === null ? null : await judging;
-    if (refused !== null) return refused;
-    if (claim.attempt > stages.attemptsMax) return { kind: "exhausted", claim };
-    watermark.observe(timed);
-    if (failure !== null) {
-      return { kind: "failed", stage: "handle", claim, error: failure.error, secrets: [] };
-    }
-    const { lane } = claim.input;
-    watermark.decided(lane, claim.attempt);
-    if (late.routes(lane) && !isWithheldRecord(record)) {
-      const beforePark = () => stages.claim.stopRenewal(record, claim, inFlight); // P5
-      const routed = await late.route(record, claim, inFlight, beforePark);
-      if (routed !== null) return routed;
-    }
-    if (claim.confirm !== undefined && claim.confirmed === undefined) {
-      return await runConfirmed(stages, timed, claim, inFlight); // P6
-    }
-    const handled = await handleCurrent(stages, record, claim, inFlight);
-    tally.stage("handle", claim.startedAt);
-    if (handled.kind !== "handled" && handled.kind !== "dropped")
-      return afterHandle(handled, claim);
-    const handledAt = clock.now();
-    const span = tally.child(record, "commit");
-    const prepared = await commit.prepare(record, claim, workOf(handled), inFlight);
-    if (prepared.kind === "prepared") stages.claim.stopRenewal(record, claim, inFlight); // P5
-    const committed =
-      prepared.kind === "prepared" ? await commit.commit(prepared, claim, inFlight) : prepared;
-    span.end(spanEndOf(committed));
-    tally.stage("commit", handledAt);
-    const progress = afterCommit(stages, committed, claim);
-    if (committed.kind === "committed" && handled.kind === "handled") {
-      const { badRows: bad } = handled;
-      tally.committed(record, inFlight, { since: claim.startedAt, rows: rowsOf(handled), bad });
-    }
-    const wasDropped = handled.kind === "dropped" && claim.confirmed?.isCurrent !== false;
-    return wasDropped && progress.kind === "done" ? { kind: "done", how: "dropped" } : progress;
-  } catch (error) {
-    return { kind: "unavailable", error }; // P3
+/** Whether the fail stage ends the claim in the ledger. */
+function goesToFail({ kind }: Ended): boolean {
+  return kind !== "done" && kind !== "later" && kind !== "lost" && kind !== "held";
+}
+
+function assertBefore(step: StepName, work: RecordWork): void {
+  const { timed, claim, record, prepared } = work;
+  const isCurrent = claim.confirmed?.isCurrent !== false;
+  if (step === "eventTime") {
+    assert(timed.failure === null || work.mayStore, "P7: governed before its failure is stored");
+  } else if (step === "late") {
+    assert(!work.isTooLate || work.mayStore, "P7: governed before it is held");
+  } else if (step === "handle") {
+    assert(claim.confirm === undefined || !!claim.confirmed, "P6: confirmed before it is handled");
+  } else if (step === "commit") {
+    assert(!work.isRenewed, "P5: renewal stops before the commit");
+    assert(prepared?.write.key === record.key, "P2: a record commits its own effects");
+    assert(isCurrent || !prepared.write.writes, "P6: only a current record has effects");
   }
 }
 
-/** Asks the bucket about the order of a record, then continues with the answer (P6). */
-async function runConfirmed(
-  stages: Stages,
-  timed: TimedRecord,
-  claim: Claim,
-  inFlight: InFlightDelivery,
-): Promise<Progress> {
-  let confirmed: Confirmation | null;
-  try {
-    confirmed = await stages.confirm(timed.record, claim, inFlight);
-  } catch (error) {
-    return afterHandle({ kind: "failed", by: "handler", error, secrets: [] }, claim);
-  }
-  const { confirm: _, ...plain } = claim;
-  const next = confirmed === null ? plain : { ...claim, confirmed };
-  return runClaimed(stages, timed, next, inFlight);
-}
-
-/** Runs the handler, unless the record is known not to be current (P6). */
-function handleCurrent(
-  stages: Stages,
-  record: WorkRecord,
-  claim: Claim,
-  inFlight: InFlightDelivery,
-): Promise<Handled> {
-  if (claim.confirmed?.isCurrent !== false) {
-    return stages.handle.handle(record, claim, claim.input.lane, inFlight);
-  }
-  const reason = "the bucket has a newer state";
-  return Promise.resolve({ kind: "dropped", reason });
-}
-
-/** The refusal of a record that would be stored without being handled (P7); null without one. */
-function refusalOf(
-  stages: Stages,
-  { record, failure }: TimedRecord,
-  claim: Claim,
-  inFlight: InFlightDelivery,
-): Promise<Progress | null> | null {
-  const { handle, late, attemptsMax } = stages;
-  const isHandled =
-    claim.attempt <= attemptsMax && failure === null && !late.routes(claim.input.lane);
-  if (isHandled || claim.attempt > attemptsMax + GOVERN_CRASHES_MAX) return null;
-  const judging = handle.govern(record, inFlight);
-  return judging.then((refused) => (refused === null ? null : afterHandle(refused, claim)));
-}
-
-/** Effects of a record, in memory or staged. */
-function rowsOf({ effects, stage }: Extract<Handled, { kind: "handled" }>): number {
-  return [...(stage?.counts.values() ?? [])].reduce((sum, count) => sum + count, effects.length);
-}
-
-function workOf(handled: Extract<Handled, { kind: "handled" | "dropped" }>): Work {
-  if (handled.kind === "dropped") {
-    const none = { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
-    const input = noHash("not-read");
-    return { ...none, input, masked: { kind: "withheld" } }; // F4 of archived-form.ts
-  }
-  const { kind: _, ...work } = handled;
-  return work;
-}
-
-function afterHandle(
-  handled: Exclude<Handled, { kind: "handled" | "dropped" }>,
-  claim: Claim,
-): Progress {
-  switch (handled.kind) {
-    case "failed": {
-      const { by, ...failed } = handled;
-      return { ...failed, stage: by === "store" ? "commit" : "handle", claim };
-    }
-    case "stopped":
-      return { kind: "stopped", claim };
-    case "lost":
-      return LEASE_LOST;
-    default:
-      return unreachable(handled);
-  }
-}
-
-function afterCommit(stages: Stages, committed: CommitOutcome, claim: Claim): Progress {
-  switch (committed.kind) {
-    case "committed":
-    case "superseded":
-      return { kind: "done", how: committed.kind };
-    case "fenced":
-    case "lost":
-      return LEASE_LOST;
-    case "failed":
-      return { ...committed, stage: "commit", claim };
-    case "unconfirmed":
-      return { kind: "stopped", claim }; // P6
-    case "duplicate":
-    case "stale":
-    case "busy":
-    case "parked":
-      return afterRefusal(stages, committed);
-    default:
-      return unreachable(committed);
-  }
-}
-
-/** The ledger refused the claim or the commit: the record is not processed now. */
-function afterRefusal(
-  stages: Stages,
-  refusal: Exclude<ClaimOutcome, { kind: "claimed" }>,
-): Progress {
-  const { clock, random } = stages;
-  switch (refusal.kind) {
-    case "duplicate":
-    case "stale":
-      return { kind: "done", how: refusal.kind }; // P1
-    case "busy": {
-      const remainingMs = Math.min(msBetween(clock.now(), refusal.until), stages.busyMsMax);
-      const delayMs = busyDelayMs(remainingMs, random.fraction());
-      return { kind: "later", delayMs, why: "busy", blames: "record" };
-    }
-    case "parked":
-      return isHeldFailure(refusal.failure)
-        ? { kind: "held", fence: refusal.fence }
-        : { kind: "parked", fence: refusal.fence };
-    case "unavailable":
-      return refusal;
-    default:
-      return unreachable(refusal);
-  }
+function assertEnd(ended: Ended, work: RecordWork): void {
+  assert(!goesToFail(ended) || !work.isRenewed, "P5: renewal stops before the failure is stored");
+  assert(ended.kind !== "exhausted" || work.mayStore, "P7: governed before it is dead-lettered");
 }

@@ -2,8 +2,8 @@
 //   P1. A mistake replaces one piece of text in one file. If that text does not occur exactly once,
 //       planting fails, so that a bug cannot silently disappear.
 //   P2. Nothing else changes, except P3: all other code of the world is production code.
-//   P3. The ledger's own assertions are removed while a bug is planted. They would stop some of the
-//       bugs, and the checkers must find every bug without them.
+//   P3. The assertions of the ledger and the pipeline page are removed while a bug is planted. They
+//       would stop some of the bugs, and the checkers must find every bug without them.
 
 import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
@@ -30,14 +30,20 @@ export function occurrencesOf({ file, find }: PlantedBug): number {
   return readFileSync(new URL(file, ROOT), "utf8").split(find).length - 1;
 }
 
-/** Where the ledger asserts what its transitions promise (P3). */
-const ASSERTION = { file: "src/ledger/record-call.ts", find: "  assertStep(input, call, step);\n" };
+/** Where the ledger and the pipeline assert what they promise (P3). */
+const ASSERTIONS = [
+  { file: "src/ledger/record-call.ts", find: "  assertStep(input, call, step);\n" },
+  { file: "src/ingest/pipeline.ts", find: "    assertBefore(name, work);\n" },
+  { file: "src/ingest/pipeline.ts", find: "  assertEnd(ended, work);\n" },
+];
 
 /** From this call on, the bug's file is loaded with the mistake in it. */
 export function plant(bug: PlantedBug): { readonly planted: () => boolean } {
   const edits = [
     { ...bug, url: urlOf(bug.file) },
-    { ...ASSERTION, name: bug.name, url: urlOf(ASSERTION.file), replace: "" },
+    ...ASSERTIONS.map(({ file, find }) => {
+      return { file, find, name: bug.name, url: urlOf(file), replace: "" };
+    }),
   ];
   let done = false;
   registerHooks({

@@ -40,8 +40,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "held-before-governed",
     mistake: "A message that is too late is held with its payload before governance is asked.",
-    file: "src/ingest/pipeline.ts",
-    find: "failure === null && !late.routes(claim.input.lane);",
+    file: "src/ingest/steps/govern.ts",
+    find: "failure === null && !isTooLate;",
     replace: "failure === null;",
     checker: "refused-stays-out",
   },
@@ -49,20 +49,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     name: "refusal-quotes-the-value",
     mistake: "The text of a refusal is stored as it is, although it quotes the refused value.",
     file: "src/ingest/stages/handle.ts",
-    find: "return judge(pipeline, shown, [...secretsRead, ...values], by);",
-    replace: "return judge(pipeline, shown, [...secretsRead, ...values.slice(values.length)], by);",
+    find: "secrets.add(values);",
+    replace: "secrets.add(values.slice(values.length));",
     checker: "refused-stays-out",
   },
   {
     name: "ack-before-commit",
     mistake: "A record counts as committed while its commit is still in flight.",
-    file: "src/ingest/pipeline.ts",
-    find:
-      "const committed =\n" +
-      '      prepared.kind === "prepared" ? await commit.commit(prepared, claim, inFlight) : prepared;',
+    file: "src/ingest/steps/commit.ts",
+    find: "const committed = await commit(prepared, claim, inFlight);",
     replace:
       'const committed: CommitOutcome = { kind: "committed" };\n' +
-      '    if (prepared.kind === "prepared") void commit.commit(prepared, claim, inFlight);',
+      "    void commit(prepared, claim, inFlight);",
     checker: "ack-after-commit",
   },
   {
@@ -76,7 +74,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "busy-counted-as-outage",
     mistake: "A record that another process has locked counts as a ledger that is down.",
-    file: "src/ingest/pipeline.ts",
+    file: "src/ingest/steps/refused.ts",
     find: 'return { kind: "later", delayMs, why: "busy", blames: "record" };',
     replace: 'return { kind: "later", delayMs, why: "busy", blames: "ledger" };',
     checker: "locks-stay-local",
@@ -229,10 +227,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "watermark-free-late-drop",
     mistake: "Records older than a minute by the consumer's clock are dropped as late.",
-    file: "src/ingest/pipeline.ts",
+    file: "src/ingest/steps/event-time.ts",
     find: "watermark.observe(timed);",
     replace:
-      "if (msBetween(record.eventTime, stages.clock.now()) > 60_000) {\n" +
+      "if (claim.startedAt - timed.record.eventTime > 60_000) {\n" +
       '    return { kind: "done", how: "dropped" };\n' +
       "  }\n" +
       "  watermark.observe(timed);",

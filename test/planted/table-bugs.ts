@@ -55,7 +55,7 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
   {
     name: "outage-while-staging-counted",
     mistake: "A ledger that is down while rows are staged counts against the record.",
-    file: "src/ingest/pipeline.ts",
+    file: "src/ingest/steps/handle.ts",
     find: 'stage: by === "store" ? "commit" : "handle"',
     replace: 'stage: by === "store" ? "handle" : "handle"',
     checker: "outage-not-counted",

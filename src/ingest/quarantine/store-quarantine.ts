@@ -33,37 +33,39 @@ export interface QuarantineOptions {
 }
 
 /** Stores the rows that an attempt quarantines; null if there are none. */
-export async function storeQuarantine(
+export type StoreQuarantine = (attempt: {
+  readonly record: WorkRecord;
+  readonly claim: Claim;
+  readonly rows: readonly BadRow[];
+  readonly inFlight: InFlightDelivery;
+}) => Promise<QuarantineRef | null>;
+
+export function createQuarantine(
   { clock, ledger, masked }: QuarantinePorts,
   { scope, owner, pipeline, queue }: QuarantineOptions,
-  attempt: {
-    readonly record: WorkRecord;
-    readonly claim: Claim;
-    readonly rows: readonly BadRow[];
-    readonly inFlight: InFlightDelivery;
-  },
-): Promise<QuarantineRef | null> {
-  const { record, claim, rows, inFlight } = attempt;
-  const { content } = record;
-  if (rows.length === 0 || content.kind !== "object") return null;
-  const { event, redriven } = content;
-  const shown = masked.objectOf(record, masked.secretsOf(record)) ?? { bucket: "", key: "" };
-  const facts = {
-    event,
-    shown,
-    queue,
-    group: inFlight.delivery.groupId,
-    mask: pipeline.mask,
-    tries: (redriven?.tries ?? 0) + 1,
+): StoreQuarantine {
+  return async ({ record, claim, rows, inFlight }) => {
+    const { content } = record;
+    if (rows.length === 0 || content.kind !== "object") return null;
+    const { event, redriven } = content;
+    const shown = masked.objectOf(record, masked.secretsOf(record)) ?? { bucket: "", key: "" };
+    const facts = {
+      event,
+      shown,
+      queue,
+      group: inFlight.delivery.groupId,
+      mask: pipeline.mask,
+      tries: (redriven?.tries ?? 0) + 1,
+    };
+    const { startedAt } = claim;
+    const { ref, notes } = quarantineNotes(record.key, rows, facts, {
+      owner,
+      startedAt,
+      now: clock.now(),
+    });
+    for (const note of notes) await ledger.addNotes(scope, [note]);
+    return ref;
   };
-  const { startedAt } = claim;
-  const { ref, notes } = quarantineNotes(record.key, rows, facts, {
-    owner,
-    startedAt,
-    now: clock.now(),
-  });
-  for (const note of notes) await ledger.addNotes(scope, [note]);
-  return ref;
 }
 
 /** The rows of a set. A missing note is permanent: it expired, or the set was dropped. */

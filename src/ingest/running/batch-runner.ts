@@ -13,8 +13,10 @@
 //       the others are returned uncounted. The next batch is not affected.
 
 import { type DurationMs, durationMs } from "../../core/units.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Delivery, Queue } from "../../ports/queue-receiver.ts";
-import { runDelivery, type Stages } from "../pipeline.ts";
+import type { Telemetry } from "../../ports/telemetry.ts";
+import { runDelivery } from "../pipeline.ts";
 import { messageOf } from "../policy/error-text.ts";
 import { DeadlinePassed } from "../stages/attempt.ts";
 import type { Settlement } from "../stages/settle.ts";
@@ -28,6 +30,9 @@ import { type InFlightDelivery, Stopping, trackDelivery } from "./in-flight-deli
 export interface BatchRunnerPorts extends Omit<StagePorts, "renewer"> {
   readonly queue: Pick<Queue, "name" | "fifo">;
 }
+
+/** The lease and the start of a handler are the runner's own. */
+type BatchOptions = Omit<PartsOptions, "leaseMs" | "onHandle">;
 
 export interface BatchTime {
   /** How long attempts may run (N2). */
@@ -58,49 +63,43 @@ const COUNTED_SHARE = 1 / 2;
 const NOT_DONE: Settlement = { kind: "leave" };
 const RETURNED: Settlement = { kind: "return", delayMs: durationMs(0) };
 
-export function createBatchRunner(
-  ports: BatchRunnerPorts,
-  options: Omit<PartsOptions, "leaseMs">,
-): BatchRunner {
+export function createBatchRunner(ports: BatchRunnerPorts, options: BatchOptions): BatchRunner {
   return new TimedBatches(ports, options);
 }
 
 class TimedBatches implements BatchRunner {
-  readonly #ports: BatchRunnerPorts;
+  readonly #clock: Clock;
+  readonly #fifo: boolean;
+  readonly #telemetry: Telemetry;
   readonly #lease: BatchLease;
   readonly #parts: ConsumerParts;
-  readonly #stages: Stages;
   /** When the first handler of a delivery began, on the steady clock (N3). */
   readonly #begunAt = new WeakMap<InFlightDelivery, number>();
   /** Whether no record of the current batch may begin (N6). */
   #skipping = false;
 
-  constructor(ports: BatchRunnerPorts, options: Omit<PartsOptions, "leaseMs">) {
-    const guarded = { ...ports, telemetry: guardTelemetry(ports.telemetry) };
-    this.#ports = guarded;
-    this.#lease = createBatchLease(ports.clock);
-    const leaseMs = () => this.#lease.claimMs();
+  constructor(ports: BatchRunnerPorts, options: BatchOptions) {
+    const { clock } = ports;
+    const telemetry = guardTelemetry(ports.telemetry);
+    this.#clock = clock;
+    this.#fifo = ports.queue.fifo;
+    this.#telemetry = telemetry;
+    this.#lease = createBatchLease(clock);
     const { renewer } = this.#lease;
-    this.#parts = createParts({ ...guarded, renewer }, { ...options, leaseMs }, () => undefined);
-    const { stages } = this.#parts;
-    this.#stages = {
-      ...stages,
-      handle: {
-        ...stages.handle,
-        handle: (record, claim, lane, inFlight) => {
-          if (!this.#begunAt.has(inFlight)) this.#begunAt.set(inFlight, ports.clock.monotonic());
-          return stages.handle.handle(record, claim, lane, inFlight);
-        },
-      },
+    const leaseMs = () => this.#lease.claimMs();
+    const onHandle = (inFlight: InFlightDelivery) => {
+      if (!this.#begunAt.has(inFlight)) this.#begunAt.set(inFlight, clock.monotonic());
     };
+    const own = { ...options, leaseMs, onHandle };
+    this.#parts = createParts({ ...ports, telemetry, renewer }, own, () => undefined);
   }
 
   start(): Promise<void> {
-    return this.#stages.watermark.restore();
+    return this.#parts.stages.watermark.restore();
   }
 
   counts(): Readonly<Counts> {
-    return this.#stages.tally.counts;
+    return this.#parts.stages.tally.counts;
   }
 
   skipWaiting(): void {
@@ -113,7 +112,7 @@ class TimedBatches implements BatchRunner {
   }
 
   async run(deliveries: readonly Delivery[], time: BatchTime): Promise<readonly BatchResult[]> {
-    const { clock } = this.#ports;
+    const clock = this.#clock;
     this.#skipping = false;
     const batch = this.#lease.begin(time);
     batch.hold(deliveries.map(({ receipt }) => receipt));
@@ -122,7 +121,7 @@ class TimedBatches implements BatchRunner {
     const over = new AbortController();
     const sleep = (spanMs: DurationMs) => clock.sleep(spanMs, over.signal).catch(() => undefined);
     const limit = sleep(time.totalMs);
-    const ended = this.#ports.queue.fifo
+    const ended = this.#fifo
       ? this.#runInOrder(all, settlements, over.signal)
       : this.#runTogether(all, settlements);
     void sleep(time.workMs).then(() => this.#abort(all, time, over.signal));
@@ -138,10 +137,10 @@ class TimedBatches implements BatchRunner {
   }
 
   #track(delivery: Delivery): InFlightDelivery {
-    const { clock } = this.#ports;
+    const clock = this.#clock;
     const received = { delivery, leaseSince: clock.now(), receivedAt: clock.now() };
     const inFlight = trackDelivery(this.#lease.renewer, received);
-    this.#stages.tally.received(inFlight);
+    this.#parts.stages.tally.received(inFlight);
     return inFlight;
   }
 
@@ -175,17 +174,17 @@ class TimedBatches implements BatchRunner {
   async #run(inFlight: InFlightDelivery): Promise<Settlement> {
     if (this.#skipping) return RETURNED; // N6
     try {
-      return await runDelivery(this.#stages, this.#parts.pool, inFlight);
+      return await runDelivery(this.#parts.stages, this.#parts.pool, inFlight);
     } catch (error) {
       const fields = { message_id: inFlight.delivery.messageId, reason: messageOf(error) };
-      this.#ports.telemetry.log("error", "a delivery could not be processed", fields);
+      this.#telemetry.log("error", "a delivery could not be processed", fields);
       return NOT_DONE; // N5
     }
   }
 
   #abort(all: readonly InFlightDelivery[], { workMs }: BatchTime, over: AbortSignal): void {
     if (over.aborted) return;
-    const now = this.#ports.clock.monotonic();
+    const now = this.#clock.monotonic();
     this.#parts.pool.skipWaiting();
     for (const inFlight of all) {
       const begunAt = this.#begunAt.get(inFlight);
@@ -202,11 +201,11 @@ class TimedBatches implements BatchRunner {
   #end(inFlight: InFlightDelivery, settlement: Settlement = NOT_DONE): void {
     inFlight.abort(new Stopping("the batch is over"));
     inFlight.drop();
-    this.#stages.tally.settled(inFlight, settlement);
+    this.#parts.stages.tally.settled(inFlight, settlement);
   }
 
   async #save(): Promise<void> {
     await this.#parts.duplicates.flush();
-    await this.#stages.watermark.sync();
+    await this.#parts.stages.watermark.sync();
   }
 }

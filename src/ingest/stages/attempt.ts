@@ -3,6 +3,7 @@
 //       that ignores the signal keeps no slot, and anything it does after that is ignored. It
 //       counts as running until it ends (W1 of running-work.ts).
 
+import { TidegateError } from "../../core/errors.ts";
 import { type InFlightDelivery, untilAborted } from "../running/in-flight-delivery.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { recordNameOf } from "../telemetry/record-log-fields.ts";
@@ -69,4 +70,20 @@ export function beginHandling(
 ): Attempt {
   const tooLong = () => new DeadlinePassed(`the handler took longer than ${timeoutMs} ms`);
   return beginAttempt(inFlight, deadlines, tooLong, () => recordNameOf(record, masked));
+}
+
+/** Runs work until the lease is lost or its timeout passes. */
+export type TimeLimit = (
+  inFlight: InFlightDelivery,
+  work: (signal: AbortSignal) => Promise<void>,
+) => Promise<void>;
+
+/** The time limit of a sink, which counts as down beyond it (R2 of prepare.ts). */
+export function createSinkLimit(deadlines: Deadlines, timeoutMs: number): TimeLimit {
+  const message = `the sink took longer than ${timeoutMs} ms`;
+  const tooLong = () => new TidegateError("TG_SINK_UNAVAILABLE", message);
+  return (inFlight, work) => {
+    const attempt = beginAttempt(inFlight, deadlines, tooLong);
+    return attempt.run(async () => work(attempt.signal)).finally(() => attempt.close([]));
+  };
 }

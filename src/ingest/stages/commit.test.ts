@@ -12,14 +12,36 @@ import { compareSequencers } from "../../core/events/sequencer.ts";
 import { noHash } from "../../core/input-hash.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
 import type { Ledger } from "../../ports/ledger.ts";
+import type { MessageArchive } from "../../ports/message-archive.ts";
 import type { Effect, IdempotentSink, Sink } from "../../ports/sink.ts";
+import { createRecordArchive } from "../archive/archive-record.ts";
+import { createQuarantine } from "../quarantine/store-quarantine.ts";
 import { LeaseLost } from "../running/in-flight-delivery.ts";
+import { createSinkLimit } from "./attempt.ts";
 import type { Claim } from "./claim.ts";
 import { type CommitOutcome, type CommitStage, createCommitStage } from "./commit.ts";
+import { createPrepareStage, type PrepareStage } from "./prepare.ts";
 
-function commitStage(world: StageWorld, sink: Sink | null = null): CommitStage {
-  const { scope, pipeline } = world;
-  return createCommitStage({ ...world, sink }, { scope, owner: OWNER, pipeline, queue: "q" });
+/** Both stages of a commit. */
+interface Stages {
+  readonly prepare: PrepareStage;
+  readonly commit: CommitStage;
+}
+
+function commitStage(
+  world: StageWorld,
+  sink: Sink | null = null,
+  archive: MessageArchive | null = null,
+): Stages {
+  const { scope, pipeline, clock, ledger, masked, turn, deadlines } = world;
+  const named = { scope, owner: OWNER, pipeline, queue: "q" };
+  const quarantine = createQuarantine({ clock, ledger, masked }, named);
+  const inTime = createSinkLimit(deadlines, pipeline.timeoutMs);
+  const ports = { clock, sink, inTime, quarantine, archive: createRecordArchive(archive, inTime) };
+  return {
+    prepare: createPrepareStage(ports, pipeline),
+    commit: createCommitStage({ clock, ledger, turn }, { scope, owner: OWNER }),
+  };
 }
 
 function onReceipt(world: StageWorld): Claim {
@@ -37,7 +59,7 @@ async function inLedger(world: StageWorld, { record }: Delivered): Promise<Claim
 
 /** Both calls, as the pipeline makes them. */
 async function commit(
-  stage: CommitStage,
+  stage: Stages,
   { record, inFlight }: Delivered,
   claim: Claim,
   effects: readonly Effect[] = [],
@@ -84,7 +106,7 @@ test("a claim that another consumer has taken over is fenced (M1)", async () => 
   expect(await stateOf(world, delivered)).toBe("claimed");
 });
 
-test("nothing is written under a lease that was lost (M2)", async () => {
+test("nothing is written under a lease that was lost (R1 of prepare.ts)", async () => {
   await using world = createStageWorld();
   const delivered = world.message("a");
   delivered.inFlight.abort(new LeaseLost("gone"));
@@ -110,7 +132,7 @@ test.each([
   [2, "committed"],
   [3, "failed"],
 ])(
-  "with a ledger that is down for %i calls, the commit is tried three times and %s (M3)",
+  "with a ledger that is down for %i calls, the commit is tried three times and %s (M2)",
   async (down, kind) => {
     const { wrap, calls } = failingLedger(down, "TG_LEDGER_UNAVAILABLE");
     await using world = createStageWorld({ wrapLedger: wrap });
@@ -121,7 +143,7 @@ test.each([
   },
 );
 
-test("a rejection of one record's effects does not fail the others of its batch (M3)", async () => {
+test("a rejection of one record's effects does not fail the others of its batch (M2)", async () => {
   await using world = createStageWorld({
     wrapLedger: (ledger) => ({
       ...ledger,
@@ -143,7 +165,7 @@ test("a rejection of one record's effects does not fail the others of its batch 
   expect(outcomes[1]).toMatchObject({ secrets: ["secret"] });
 });
 
-test("a direct commit stores where the record came from, with the outcome (M4)", async () => {
+test("a direct commit stores where the record came from, with the outcome (M3)", async () => {
   await using world = createStageWorld();
   const delivered = world.message("a");
   await commit(commitStage(world), delivered, onReceipt(world), [custom(1), custom(2)]);
@@ -153,7 +175,7 @@ test("a direct commit stores where the record came from, with the outcome (M4)",
   expect(JSON.parse(effects)).toMatchObject({ effects: { custom: 2 } });
 });
 
-test("the commit of a listed state says which place it has among the events (M8)", async () => {
+test("the commit of a listed state says which place it has among the events (R5 of prepare.ts)", async () => {
   await using world = createStageWorld();
   const delivered = world.message("a");
   const listed = { bucket: "b", key: "k", sequencer: null, state: "s", listed: true } as const;
@@ -173,7 +195,7 @@ test("the commit of a listed state says which place it has among the events (M8)
   ]);
 });
 
-test("effects that JSON cannot express do not block the commit (M6)", async () => {
+test("effects that JSON cannot express do not block the commit (R3 of prepare.ts)", async () => {
   await using world = createStageWorld();
   const effects = [custom(10n)];
   const outcome = await commit(commitStage(world), world.message("a"), onReceipt(world), effects);
@@ -209,7 +231,7 @@ test("an idempotent sink applies the effects in prepare, under the fence, before
   expect(await stateOf(world, delivered)).toBe("claimed");
 });
 
-test("a sink gets the event time that the ledger recorded first, as a direct commit stores it (M10)", async () => {
+test("a sink gets the event time that the ledger recorded first, as a direct commit stores it (R7 of prepare.ts)", async () => {
   await using world = createStageWorld();
   const times: number[] = [];
   const sink = sinkThat(async (_, { eventTime }) => void times.push(eventTime));
@@ -224,7 +246,7 @@ test("a sink gets the event time that the ledger recorded first, as a direct com
   expect(times).toEqual([recorded.eventTime, stored?.eventTime]);
 });
 
-test("a sink that outlives timeoutMs counts as down, and nothing is committed (M5)", async () => {
+test("a sink that outlives timeoutMs counts as down, and nothing is committed (R2 of prepare.ts)", async () => {
   await using world = createStageWorld({ spec: { timeoutMs: 5_000 } });
   const delivered = world.message("a");
   const never = new Promise<void>(() => {});
@@ -240,7 +262,7 @@ test("a sink that outlives timeoutMs counts as down, and nothing is committed (M
   expect(await stateOf(world, delivered)).toBeUndefined();
 });
 
-test("nothing is committed under a lease that was lost while the sink ran (M2)", async () => {
+test("nothing is committed under a lease that was lost while the sink ran (R1 of prepare.ts)", async () => {
   await using world = createStageWorld();
   const delivered = world.message("a");
   const sink = sinkThat(async () => world.renewer.release(delivered.inFlight.delivery.receipt));
@@ -251,7 +273,7 @@ test("nothing is committed under a lease that was lost while the sink ran (M2)",
 
 test("a message whose effects the sink rejects is not archived, and a lease lost meanwhile counts", async () => {
   await using world = createStageWorld();
-  const { scope, pipeline, renewer } = world;
+  const { renewer } = world;
   const archived: string[] = [];
   const archive = {
     async keep(key: string) {
@@ -271,8 +293,7 @@ test("a message whose effects the sink rejects is not archived, and a lease lost
     prepare: nothing,
     close: nothing,
   } as const;
-  const ports = { ...world, sink: { ...sink, plan }, archive };
-  const stage = createCommitStage(ports, { scope, owner: OWNER, pipeline, queue: "q" });
+  const stage = commitStage(world, { ...sink, plan }, archive);
   const delivered = world.message("a");
   const rejected = await commit(stage, delivered, onReceipt(world), [custom(1)]);
   expect(rejected).toMatchObject({ kind: "failed", error: { code: "TG_SINK_REFUSED" } });

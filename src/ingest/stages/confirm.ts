@@ -47,8 +47,8 @@ export interface ConfirmPorts {
 
 export interface ConfirmOptions {
   readonly scope: LedgerScope;
-  /** F4; default: the bucket is asked. */
-  readonly isNewer?: VersionOrder;
+  /** F4; null: the bucket is asked. */
+  readonly isNewer: VersionOrder | null;
 }
 
 export function createConfirmStage(ports: ConfirmPorts, options: ConfirmOptions): ConfirmStage {
@@ -57,7 +57,7 @@ export function createConfirmStage(ports: ConfirmPorts, options: ConfirmOptions)
   return async ({ object, content }, { confirm: basis }, inFlight) => {
     if (basis === undefined || object === null || content.kind !== "object") return null;
     const { event } = content;
-    if (isNewer !== undefined && object.listed === true) {
+    if (isNewer !== null && object.listed === true) {
       const row = await ports.ledger.showObject(scope, object.bucket, object.key);
       if ((row?.sequencer ?? "") !== basis) return { basis, isCurrent: false }; // F4
       const state = row?.applied?.state ?? null;

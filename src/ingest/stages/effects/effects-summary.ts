@@ -12,9 +12,9 @@ export interface CommitFacts {
   /** The short form of the input's hash (core/input-hash.ts). */
   readonly hash: string;
   readonly quarantined?: { readonly set: string; readonly rows: number };
-  /** Where the message is (M9 of commit.ts). */
+  /** Where the message is (R6 of prepare.ts). */
   readonly archived?: string;
-  /** The place of a listed state among the events of its object (M8 of commit.ts). */
+  /** The place of a listed state among the events of its object (R5 of prepare.ts). */
   readonly sequencer?: string;
 }
 
