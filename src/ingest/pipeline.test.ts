@@ -6,9 +6,9 @@ import {
   RUN_ID,
   type StageWorldOptions,
 } from "../../test/support/stage-world.ts";
+import { eventOf } from "../backfill/listed-event.ts";
 import { epochMs } from "../core/units.ts";
 import type { LaneDecision } from "../ports/record.ts";
-import { eventOf } from "../replay/listed-event.ts";
 import { runDelivery, type Stages } from "./pipeline.ts";
 import { createParts } from "./running/consumer-parts.ts";
 import type { InFlightDelivery } from "./running/in-flight-delivery.ts";
