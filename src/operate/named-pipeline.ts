@@ -16,7 +16,7 @@ export interface Named {
   readonly scope: LedgerScope;
 }
 
-export async function nameOf(options: SourceOptions): Promise<Named | null> {
+export async function findNamed(options: SourceOptions): Promise<Named | null> {
   const { pipeline: given, generation, tablesDatabase } = options;
   if (given === undefined) return null;
   if (typeof given === "string" && !isPipelineFile(given)) {
@@ -63,7 +63,7 @@ export function outboxUrl(ledger: string): string {
 }
 
 /** The settings of a run that the options are. */
-export function settingsOf(options: SourceOptions): RunSettings {
+export function runSettingsOf(options: SourceOptions): RunSettings {
   const { endpoint, region, data, generation, tablesDatabase } = options;
   const { ledger, queue, deadLetterQueue } = options;
   const settings = {

@@ -40,11 +40,11 @@ import { type PreparedRun, prepareRun } from "../run/prepare-run.ts";
 import {
   chooseScope,
   filtered,
+  findNamed,
   type Named,
-  nameOf,
   outboxUrl,
   refuseMixed,
-  settingsOf,
+  runSettingsOf,
   urlOf,
 } from "./named-pipeline.ts";
 
@@ -128,7 +128,7 @@ export class Sources {
       const message = "this needs the pipeline: name its file, or pass it";
       throw new TidegateError("TG_CONFIG_INVALID", message);
     }
-    return prepareRun("run", pipeline, settingsOf(this.#options));
+    return prepareRun("run", pipeline, runSettingsOf(this.#options));
   }
 
   /** The file of the pipeline, if it is known. */
@@ -305,7 +305,7 @@ export class Sources {
   }
 
   #name(): Promise<Named | null> {
-    this.#named ??= nameOf(this.#options);
+    this.#named ??= findNamed(this.#options);
     return this.#named;
   }
 

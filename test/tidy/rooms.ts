@@ -100,10 +100,25 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     machine: true,
   },
-  // What an operator can ask or do: finds ledger, queues and objects, and calls the parts.
+  // What an operator can ask or do: finds ledger, queue and objects, and calls the parts. It copies
+  // and compacts whole folders, and reads table sinks, which have no port.
   operate: {
-    imports: [...RECORDS, ...INGEST, "replay", "audit", "lineage", "produce", "platform", "run"],
-    packages: ["node:os", "node:path"],
+    imports: [
+      ...RECORDS,
+      ...INGEST,
+      "replay",
+      "backfill",
+      "audit",
+      "lineage",
+      "produce",
+      "readers",
+      "sinks/table",
+      "stores/sqlite",
+      "platform",
+      "run",
+    ],
+    packages: ["node:fs", "node:os", "node:path"],
+    machine: true,
   },
   // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library.
   run: { imports: ["*"], packages: ["*"], machine: true },
