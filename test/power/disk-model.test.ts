@@ -26,6 +26,8 @@ const sync = (inode: number) => eventOf({ kind: "S", inode });
 const failSync = (inode: number) => eventOf({ kind: "F", inode });
 const truncate = (inode: number, offset: number) => eventOf({ kind: "T", inode, offset });
 const rename = (from: string, to: string) => eventOf({ kind: "R", path: `${from}\t${to}` });
+const link = (from: string, to: string) => eventOf({ kind: "L", path: `${from}\t${to}` });
+const unlink = (path: string) => eventOf({ kind: "U", path });
 const SYNC_FOLDER = eventOf({ kind: "S", path: ROOT });
 
 /** Writes a version to its page; `shown` are other bytes for it. */
@@ -137,5 +139,18 @@ describe("a page whose sync failed", () => {
   test("says nothing about a new file that gets the same inode", () => {
     const reused = [create(OLD, LOG), SYNC_FOLDER, write(OLD, 1), write(OLD, 2), sync(OLD), 2];
     expect(lostVersions([...FAILED.filter((step) => step !== 1), ...reused])).toEqual([]);
+  });
+});
+
+describe("a link", () => {
+  const draft = [create(NEW, DRAFT), write(NEW, 1), sync(NEW), link(DRAFT, LOG)];
+
+  test("keeps what was synced, once its folder is synced", () => {
+    const steps = [...draft, SYNC_FOLDER, 1, unlink(DRAFT), write(NEW, 2), sync(NEW), 2];
+    expect(lostVersions(steps)).toEqual([]);
+  });
+
+  test("is lost without a sync of its folder", () => {
+    expect(lostVersions([...draft, 1])).toEqual([1]);
   });
 });

@@ -5,8 +5,8 @@
 //       life of the inode. Writing and syncing them again proves nothing: ext4 may write the blocks
 //       and still treat them as unwritten. A power cut keeps what the file shows, or restores what
 //       was durable before the failure: the older bytes, or zeros where there were none.
-//   M3. A name (create, rename, unlink, mkdir) is durable after a sync of its folder. Until then a
-//       power cut keeps the operations up to some point, in order. A failed sync of a folder
+//   M3. A name (create, rename, link, unlink, mkdir) is durable after a sync of its folder. Until
+//       then a power cut keeps the operations up to some point, in order. A failed sync of a folder
 //       leaves them waiting for the next one.
 //   M4. A failed sync takes away no byte that was durable before it. Nothing could survive that.
 //   M5. A truncation is durable with the next sync. Pages that it cuts off stay doubtful when the
@@ -23,8 +23,8 @@ const PAGE = 4_096;
 const SECTOR = 512;
 
 export interface DiskEvent {
-  /** Create, write, evict, truncate, sync, failed sync, rename, unlink, make a folder. */
-  readonly kind: "C" | "W" | "E" | "T" | "S" | "F" | "R" | "U" | "M";
+  /** Create, write, evict, truncate, sync, failed sync, rename, link, unlink, make a folder. */
+  readonly kind: "C" | "W" | "E" | "T" | "S" | "F" | "R" | "L" | "U" | "M";
   readonly inode: number;
   readonly offset: number;
   readonly path: string;
@@ -109,6 +109,9 @@ export class DiskModel {
       case "R":
         this.#rename(event.path);
         return;
+      case "L":
+        this.#link(event.path);
+        return;
       default:
         this.#change([dirname(event.path)], (names) => void names.delete(event.path));
     }
@@ -153,6 +156,15 @@ export class DiskModel {
     const file = this.#cachedNames.get(from);
     this.#change([dirname(from), dirname(to)], (names) => {
       names.delete(from);
+      if (file !== undefined) names.set(to, file);
+    });
+  }
+
+  /** Two names of one file: what is written and synced under one shows under the other. */
+  #link(paths: string): void {
+    const [from = "", to = ""] = paths.split("\t");
+    const file = this.#cachedNames.get(from);
+    this.#change([dirname(to)], (names) => {
       if (file !== undefined) names.set(to, file);
     });
   }

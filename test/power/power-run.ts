@@ -122,7 +122,7 @@ export async function cutPower(recording: Recording, options: CutOptions): Promi
 }
 
 /** Calls after which a power cut is most likely to find something missing. */
-const TURNING_KINDS = new Set<DiskEvent["kind"]>(["S", "F", "R", "U", "T"]);
+const TURNING_KINDS = new Set<DiskEvent["kind"]>(["S", "F", "R", "L", "U", "T"]);
 
 /** Spread over the run; every second one is right after a call that changes what is durable. */
 function cutPoints(

@@ -462,6 +462,23 @@ int rename(const char *from, const char *to) {
   errno = error;
   return result;
 }
+/** A link creates a name. */
+int link(const char *from, const char *to) {
+  if (!is_inside(from) && !is_inside(to)) return REAL(link)(from, to);
+  pthread_mutex_lock(&lock);
+  int result = fails_or_full("create", to, 1) ? -1 : REAL(link)(from, to);
+  int error = errno;
+  char both[PATH_MAX * 2];
+  snprintf(both, sizeof both, "%s\t%s", from, to);
+  if (result == 0) record('L', 0, 0, 0, both, NULL, 0);
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return result;
+}
+int linkat(int from_directory, const char *from, int to_directory, const char *to, int flags) {
+  if (from_directory == AT_FDCWD && to_directory == AT_FDCWD && flags == 0) return link(from, to);
+  return REAL(linkat)(from_directory, from, to_directory, to, flags);
+}
 int unlink(const char *path) {
   if (!is_inside(path)) return REAL(unlink)(path);
   pthread_mutex_lock(&lock);

@@ -5,7 +5,8 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { FoldMark, noteFailedWrite } from "./fold-mark.ts";
-import { closeUnfolded } from "./renew-log.ts";
+import { closeUnfolded, foldLog } from "./renew-log.ts";
+import { createOnce, syncPath } from "./replace-file.ts";
 
 const OPENINGS_MAX = 5;
 
@@ -46,9 +47,33 @@ export function orClosed<T>(database: DatabaseSync, path: string, work: () => T)
   }
 }
 
+/** Creates the database `path` with what `fill` writes, unless it exists (P3 of replace-file.ts). */
+export function createDatabase(path: string, fill: (database: DatabaseSync) => void): void {
+  createOnce(path, (draft) =>
+    buildDatabase(draft, (database) => {
+      database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+      fill(database);
+    }),
+  );
+}
+
+/** Makes an empty or missing file a whole database, folded and synced. `fill` gives it its log. */
+export function buildDatabase(path: string, fill: (database: DatabaseSync) => void): void {
+  const database = new DatabaseSync(path);
+  try {
+    fill(database);
+    foldLog(database, path); // SQLite ignores the errors of the fold when it closes.
+  } catch (error) {
+    closeUnfolded(database, path);
+    throw error;
+  }
+  database.close();
+  syncPath(path);
+}
+
 /**
- * Runs `work`, which creates tables. Until the file has a write-ahead log, SQLite writes them into
- * the file itself, so this counts as a fold (F1 of fold-mark.ts).
+ * Runs `work`, which creates tables in a file that exists. Until the file has a write-ahead log,
+ * SQLite writes them into the file itself, so this counts as a fold (F1 of fold-mark.ts).
  */
 export function creatingTables(database: DatabaseSync, path: string, work: () => void): void {
   const mode = database.prepare("PRAGMA journal_mode").get()?.journal_mode;

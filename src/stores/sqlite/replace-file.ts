@@ -3,20 +3,28 @@
 //       afterwards. A crash at any step leaves the old file or the new one.
 //   P2. A file whose write or sync failed is deleted. The next attempt writes a file of its own:
 //       after a failed sync, a later one of the same file can succeed without writing anything.
+//   P3. A new file that several processes may create at once is a draft of each of them, under a
+//       name of its own. It gets its name by a link, which fails if the name exists: the first one
+//       wins, and no file that is in use is replaced. The others use the winner's file.
+//   P4. A draft that is left when the name exists is removed after the folder is synced: the
+//       process that made the link may not have come to that.
 
 import {
   closeSync,
   existsSync,
   fstatSync,
   fsyncSync,
+  linkSync,
+  lstatSync,
   openSync,
+  readdirSync,
   readSync,
   realpathSync,
   renameSync,
   rmSync,
   writeSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 const COPY_BYTES = 1_024 * 1_024;
 
@@ -47,9 +55,76 @@ export function copyInPlaceOf(path: string, source: number, onCopied?: CopyProgr
 
 /** Deletes an unfinished file, with what SQLite keeps beside it and would apply to the next one. */
 export function removeDraft(draft: string): void {
-  for (const suffix of ["", "-wal", "-shm", "-journal", "-folding", "-failed"]) {
+  for (const suffix of ["-wal", "-shm", "-journal", "-folding", "-failed", ""]) {
     rmSync(`${draft}${suffix}`, { force: true });
   }
+}
+
+/** Without a folder entry: SQLite keeps such a database in memory, or in a file of its own. */
+const NAMELESS = new Set(["", ":memory:"]);
+/** SQLite would apply these to a new file, and deletes them beside an empty one. */
+const LEFT_BY_ANOTHER = ["-wal", "-journal"];
+/** The file system has no links. */
+const NO_LINKS = new Set(["EPERM", "ENOSYS", "ENOTSUP", "EOPNOTSUPP"]);
+const DRAFT_END = /^\d+\.new$/;
+/** As SQLite creates files. */
+const MODE = 0o644;
+
+/**
+ * Creates the file `path`, unless it exists, from a draft that `build` completes and syncs (P3).
+ * Creates nothing if that cannot be safe: without links, or beside the log of a deleted file.
+ */
+export function createOnce(path: string, build: (draft: string) => void): void {
+  if (NAMELESS.has(path)) return;
+  if (isName(path)) {
+    removeDraftsOf(path); // P4
+    return;
+  }
+  if (LEFT_BY_ANOTHER.some((suffix) => isName(`${path}${suffix}`))) return;
+  const draft = newDraftOf(path);
+  try {
+    build(draft);
+    linkSync(draft, path);
+  } catch (error) {
+    if (!isName(path)) {
+      removeDraft(draft); // P2
+      if (NO_LINKS.has(codeOf(error))) return;
+      throw error;
+    }
+  }
+  removeDraftsOf(path); // P4
+}
+
+/** Whether the folder has the name, also of a link to nothing. */
+function isName(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+}
+
+/** The path of a new, empty file that is this call's alone. */
+function newDraftOf(path: string): string {
+  for (let number = 1; ; number += 1) {
+    const draft = `${path}.${number}${DRAFT_SUFFIX}`;
+    try {
+      closeSync(openSync(draft, "wx", MODE));
+      return draft;
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+    }
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+function removeDraftsOf(path: string): void {
+  const folder = dirname(path);
+  const start = `${basename(path)}.`;
+  const drafts = readdirSync(folder).filter(
+    (name) => name.startsWith(start) && DRAFT_END.test(name.slice(start.length)),
+  );
+  if (drafts.length > 0) syncPath(folder);
+  for (const draft of drafts) removeDraft(join(folder, draft));
 }
 
 /** Gives a complete, synced file its name (P1). */

@@ -17,7 +17,12 @@ import type { TablesSpec } from "../../../core/table-spec.ts";
 import { isBusy, isCorrupt, isUnavailable, sqliteCode } from "../../../ledger/sql/sqlite-code.ts";
 import { Checkpoints } from "../../../stores/sqlite/checkpoints.ts";
 import { createHealing, type OpenedStore } from "../../../stores/sqlite/healing.ts";
-import { creatingTables, openForWriting, orClosed } from "../../../stores/sqlite/open-file.ts";
+import {
+  createDatabase,
+  creatingTables,
+  openForWriting,
+  orClosed,
+} from "../../../stores/sqlite/open-file.ts";
 import { renewShared } from "../../../stores/sqlite/renew-log.ts";
 import { layoutOf } from "../layout.ts";
 import type { ExistingColumn, Relation } from "../relation.ts";
@@ -43,6 +48,7 @@ export function openSqliteDatabase(path: string): SinkDatabase {
 
 function openDatabase(path: string): OpenedStore<SinkDatabase> {
   renewShared(path); // D3
+  createDatabase(path, () => undefined);
   const db = openForWriting(path, BUSY_MS);
   return orClosed(db, path, () => {
     creatingTables(db, path, () => {

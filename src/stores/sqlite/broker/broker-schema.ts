@@ -8,8 +8,8 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { cannotOpen } from "../../../ledger/sql/sqlite-code.ts";
-import { closeUnfolded, foldLog } from "../renew-log.ts";
-import { putInPlace, removeDraft, syncPath } from "../replace-file.ts";
+import { buildDatabase } from "../open-file.ts";
+import { putInPlace, removeDraft } from "../replace-file.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
 
@@ -83,8 +83,7 @@ export function createBrokerFile(folder: string): void {
   const path = join(folder, BROKER_FILE);
   const draft = `${path}.new`;
   removeDraft(draft);
-  const database = new DatabaseSync(draft);
-  try {
+  buildDatabase(draft, (database) => {
     database.exec(`
       PRAGMA page_size = ${PAGE_BYTES};
       PRAGMA auto_vacuum = NONE;
@@ -96,13 +95,7 @@ export function createBrokerFile(folder: string): void {
     `);
     addObjectTables(database);
     database.exec("COMMIT");
-    foldLog(database, draft); // SQLite ignores the errors of the fold when it closes.
-  } catch (error) {
-    closeUnfolded(database, draft);
-    throw error;
-  }
-  database.close();
-  syncPath(draft);
+  });
   putInPlace(draft, path); // B1
 }
 

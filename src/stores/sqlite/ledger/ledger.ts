@@ -52,7 +52,7 @@ import type { Fence, LedgerScope } from "../../../ports/record.ts";
 import type { SinkStore } from "../../../ports/sink.ts";
 import type { Turn } from "../../../ports/turn.ts";
 import { createHealing, type OpenedStore } from "../healing.ts";
-import { creatingTables, openForWriting, orClosed } from "../open-file.ts";
+import { createDatabase, creatingTables, openForWriting, orClosed } from "../open-file.ts";
 import { renewShared } from "../renew-log.ts";
 import { sqliteLedgerFault, sqliteSinkFault } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
@@ -119,6 +119,7 @@ function openFile(options: SqliteLedgerOptions): DatabaseSync {
   if (!readOnly) {
     refuseOtherVersion(path, SQLITE_LEDGER, busyMs); // M2 of schema.ts
     renewShared(path); // Q3
+    createDatabase(path, (draft) => createSqliteTables(draft, SQLITE_LEDGER));
   }
   const db = readOnly ? openReadOnly(path, busyMs) : openForWriting(path, busyMs);
   return orClosed(db, path, () => {

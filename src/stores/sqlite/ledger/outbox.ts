@@ -33,7 +33,7 @@ import type {
 } from "../../../ports/outbox.ts";
 import { Checkpoints } from "../checkpoints.ts";
 import { createHealing, type OpenedStore } from "../healing.ts";
-import { creatingTables, openForWriting, orClosed } from "../open-file.ts";
+import { createDatabase, creatingTables, openForWriting, orClosed } from "../open-file.ts";
 import { renewShared } from "../renew-log.ts";
 import { SqliteBatchRows } from "./batch-rows.ts";
 import { sqliteOutboxFault } from "./faults.ts";
@@ -62,6 +62,7 @@ const TAKE_PAGE_ROWS = 256;
 function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
   refuseOtherVersion(path, SQLITE_OUTBOX, busyMs); // M2 of schema.ts
   renewShared(path); // Q3
+  createDatabase(path, (draft) => createSqliteTables(draft, SQLITE_OUTBOX));
   const db = openForWriting(path, busyMs);
   return orClosed(db, path, () => {
     creatingTables(db, path, () => {
