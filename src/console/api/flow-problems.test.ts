@@ -26,6 +26,7 @@ const FACTS: FlowFacts = {
   completeUpTo: null,
   heldBy: null,
   paused: null,
+  outage: null,
   failures: [],
 };
 const CALM = { arrived: 1, received: 1, applied: 1, retries: 0, deadLetters: 0 };
@@ -53,6 +54,13 @@ test("each problem is reported once, errors first", () => {
   expect(idsOf({ failures: ["ledger: down"] })).toEqual(["error no-answer-0"]);
   const behind = { watermark: 7_200_000, completeUpTo: 0, heldBy: "dead-lettered: a" };
   expect(idsOf(behind)).toEqual(["warning incomplete"]);
+});
+
+test("a failing store comes first, with its reason", () => {
+  const outage = { since: 0, reason: "disk I/O error" };
+  const [problem] = problemsOf({ ...FACTS, outage, failures: ["queues: no answer"] }, CALM);
+  expect(problem).toMatchObject({ id: "store-failing", severity: "error", node: "queue" });
+  expect(problem?.detail).toBe("Since 1970-01-01T00:00:00.000Z: disk I/O error");
 });
 
 test("a node has the state of its worst problem", () => {

@@ -20,6 +20,7 @@ type NodeId = FlowNode["id"];
 
 export function problemsOf(facts: FlowFacts, rates: FlowRates): FlowProblem[] {
   const problems = [
+    ...storeProblems(facts),
     ...sourceProblems(facts),
     ...pauseProblems(facts),
     ...consumerProblems(facts, rates),
@@ -37,6 +38,22 @@ export function stateOfNode(id: NodeId, problems: readonly FlowProblem[]): FlowN
   const own = problems.filter(({ node }) => node === id);
   if (own.some(({ severity }) => severity === "error")) return "error";
   return own.length > 0 ? "warning" : "ok";
+}
+
+function storeProblems({ outage }: FlowFacts): FlowProblem[] {
+  if (outage === null) return [];
+  return [
+    {
+      id: "store-failing",
+      severity: "error",
+      node: "queue",
+      title: "the store of the embedded cloud fails; requests get 503",
+      detail: `Since ${formatInstant(epochMs(outage.since))}: ${outage.reason}`,
+      fix: "Remove the cause; the cloud continues by itself, and what it acknowledged is kept.",
+      view: "flow",
+      query: "",
+    },
+  ];
 }
 
 function sourceProblems({ failures }: FlowFacts): FlowProblem[] {

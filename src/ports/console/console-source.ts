@@ -72,6 +72,8 @@ export interface FlowFacts {
   readonly heldBy: string | null;
   /** An operator's order to receive nothing. */
   readonly paused: PipelineStateView["paused"];
+  /** Why the embedded cloud's store fails, and since when; null while it works, and on AWS. */
+  readonly outage: { readonly since: number; readonly reason: string } | null;
   /** Sentences about sources that did not answer. */
   readonly failures: readonly string[];
 }

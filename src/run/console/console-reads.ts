@@ -41,6 +41,7 @@ export interface ConsoleReadParts {
     readonly queue: QueueFigures | null;
     readonly deadLetters: QueueFigures | null;
   }>;
+  readonly outage: () => FlowFacts["outage"];
   /** Completeness with the queued messages; null if they cannot be looked at. */
   readonly completeness: ((ledger: Ledger) => Promise<Completeness>) | null;
   readonly setup: SetupOptions;
@@ -239,6 +240,7 @@ async function readFlow(
     completeUpTo: completeness?.at ?? null,
     heldBy: parts.mask.views.clause(holderClause(completeness?.heldBy ?? null, null)),
     paused: reads?.paused ?? null,
+    outage: parts.outage(),
     failures: [...failures],
   };
 }

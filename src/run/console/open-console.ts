@@ -124,6 +124,7 @@ export async function mountConsole(
       };
       return { queue: figures(roles.queue), deadLetters: figures(roles.deadLetterQueue) };
     },
+    outage: () => engine.outage,
     openQueues: roles.queue === null ? null : openQueues,
     embeddedQueues: async () => {
       const queues = roles.queue === null ? await countsOf(engine) : [{ name: roles.queue }];
@@ -159,6 +160,7 @@ export interface SourceParts extends Omit<ConsoleAccess, "mask"> {
   readonly completeness: ((ledger: Ledger) => Promise<Completeness>) | null;
   readonly setup: Parameters<typeof createConsoleReads>[0]["setup"];
   readonly figures: Parameters<typeof createConsoleReads>[0]["figures"];
+  readonly outage: Parameters<typeof createConsoleReads>[0]["outage"];
   readonly openQueues: (() => Promise<OpenedQueues>) | null;
   /** The queues that may have the message of a record; null on SQS. */
   embeddedQueues(): Promise<EmbeddedQueues | null>;

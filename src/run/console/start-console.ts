@@ -120,6 +120,7 @@ async function sourceOf(options: StartConsoleOptions) {
       server,
     },
     figures: figuresOf(roles, cloud.figures),
+    outage: () => null,
     openQueues: environment === null ? null : async () => queuesOf(environment),
     embeddedQueues: async () => null,
     async close() {

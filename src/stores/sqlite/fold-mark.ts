@@ -95,6 +95,8 @@ export function noteFailedWrite(path: string, error: unknown): void {
 
 /** Why nothing is written to a file that needs to be renewed; it reads as a failure of the disk. */
 export function suspectError(): Error {
-  const message = "a write to the file has failed, in this process or in another one";
+  const message =
+    "a write to the file has failed, in this process or in another one; " +
+    "it continues by itself once the file is renewed";
   return Object.assign(new Error(message), { code: "ERR_SQLITE_ERROR", errcode: IOERR });
 }
