@@ -16,6 +16,14 @@ test("a number is removed from a text in each form in which it is written (S1)",
   expect(withoutSecrets("paid 12,345.50 or -12345.5", ["-12345.5"])).toBe("paid ***.50 or ***");
 });
 
+test("a value is removed from JSON, and from JSON in a string of JSON (S1)", () => {
+  const value = 'O"Br\\ien';
+  const body = JSON.stringify({ name: value });
+  const message = JSON.stringify({ body });
+  expect(withoutSecrets(body, [value])).toBe('{"name":"***"}');
+  expect(withoutSecrets(message, [value])).toBe(JSON.stringify({ body: '{"name":"***"}' }));
+});
+
 test("a value of one row is still removed after many other rows (S2)", () => {
   const secrets = new Secrets(["own value"]);
   for (let row = 0; row < 20_000; row++) secrets.add([`person-${row}@example.org`]);
@@ -44,7 +52,7 @@ test("the longest of several values with one start is removed", () => {
   expect(withoutSecrets("abcdefghijkl!", ["abcdefghi", "abcdefghijkl", "abc"])).toBe("***!");
 });
 
-// A search that compares every value of one start at every place needs minutes for it.
+// A search that compares every value of one start at every place needs about a minute for it.
 test("many values with one start are removed from a long text (S4)", () => {
   const name = (row: number) => `customer-${String(row).padStart(6, "0")}`;
   const secrets = new Secrets();
@@ -103,7 +111,15 @@ function plainSpellings(value: string): string[] {
   const marks =
     digits === undefined ? [] : ["", ",", ".", " ", "_", "'", "\u2019", "\u00a0", "\u202f"];
   const grouped = marks.map((mark) => groups.join(mark));
-  return [value, inJson(value), ...quotes, url, url.split("%20").join("+"), ...grouped];
+  return [
+    value,
+    inJson(value),
+    inJson(inJson(value)),
+    ...quotes,
+    url,
+    url.split("%20").join("+"),
+    ...grouped,
+  ];
 }
 
 function inJson(value: string): string {

@@ -180,18 +180,27 @@ const NUMBER = /^-?(\d{4,})(?:\.\d+)?$/;
 /** Between thousands, as Intl and people write them. */
 const SEPARATORS = [",", ".", " ", "_", "'", "\u2019", "\u00a0", "\u202f"];
 
-/** Literal, and escaped for JSON, quotes, SQL, and a URL or a form; a number also in groups. */
+/**
+ * Literal, and escaped for JSON, JSON in a string of JSON, quotes, SQL, and a URL or a form; a
+ * number also in groups.
+ */
 function spellingsOf(value: string): Set<string> {
   const escaped = encodeURIComponent(value.toWellFormed());
+  const inJson = escapedForJson(value);
   return new Set([
     value,
-    JSON.stringify(value).slice(1, -1),
+    inJson,
+    escapedForJson(inJson),
     value.replaceAll("'", "\\'"),
     value.replaceAll("'", "''"),
     escaped,
     escaped.replaceAll("%20", "+"),
     ...groupedNumbers(value),
   ]);
+}
+
+function escapedForJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 /** 1234567 and 1,234,567 for -1234567.5: a sign and any fraction may be around it. */
