@@ -6,8 +6,8 @@
 //       quote an unknown one, so `hide` hides every text as a whole.
 //   S3. Names, such as an object's key, were chosen before a row was read. They lose the known
 //       values only, because a report without names is useless.
-//   S4. The time to search depends on the length of the text, hardly on the number of values: they
-//       are found by their first PREFIX_UNITS_MAX characters.
+//   S4. The number of values does not slow the search: a tree of them shares equal starts, so one
+//       walk finds the longest value at a place. A walk is as long as the start of a value there.
 
 /** Replaces a hidden value. */
 export const MASKED = "***";
@@ -15,7 +15,6 @@ export const MASKED = "***";
 export const SECRET_UNITS_MIN = 3;
 const VALUES_MAX = 20_000;
 const UNITS_MAX = 4_194_304;
-const PREFIX_UNITS_MAX = 8;
 
 /** Stands for a text that may quote a value that is not known (S2). */
 export const HIDDEN_TEXT =
@@ -37,10 +36,10 @@ export type SecretValues = readonly string[] | Secrets;
 
 export class Secrets {
   readonly #values: Set<string>;
-  /** Values that the index does not have yet. */
+  /** Values that the tree does not have yet. */
   readonly #pending: string[];
   /** Made for the first text: most records have none. */
-  #index: SpellingIndex | null = null;
+  #tree: SpellingTree | null = null;
   #rowValues = 0;
   #rowUnits = 0;
   #isFull = false;
@@ -75,25 +74,29 @@ export class Secrets {
   /** The name without the values that are known (S3). */
   hideInName(text: string): string {
     if (this.#values.size === 0) return text;
-    this.#index ??= new SpellingIndex();
-    this.#index.add(this.#pending.splice(0));
-    return this.#index.removeFrom(text);
+    this.#tree ??= new SpellingTree();
+    this.#tree.add(this.#pending.splice(0));
+    return this.#tree.removeFrom(text);
   }
 }
 
-/** Spellings by their first units (S4). */
-class SpellingIndex {
-  readonly #spellings = new Map<string, string[]>();
-  /** The lengths of the keys above. */
-  readonly #widths = new Set<number>();
-  readonly #firstUnits = new Set<number>();
+interface Branch {
+  /** Follows the labels of the branches above. */
+  label: string;
+  endsSpelling: boolean;
+  /** By the first unit of their labels, which differ; null for a leaf. */
+  next: Map<number, Branch> | null;
+}
+
+/** Spellings by their starts, as a radix tree (S4). */
+class SpellingTree {
+  readonly #root: Branch = { label: "", endsSpelling: false, next: null };
 
   removeFrom(text: string): string {
     let shown = "";
     let shownTo = 0;
     let hiddenTo = 0;
     for (let at = 0; at < text.length; at++) {
-      if (!this.#firstUnits.has(text.charCodeAt(at))) continue;
       const end = this.#endAt(text, at);
       if (end <= at) continue;
       if (at >= hiddenTo) {
@@ -107,12 +110,14 @@ class SpellingIndex {
   }
 
   /** Where the longest value ends that starts at that position; 0 without one. */
-  #endAt(text: string, at: number): number {
+  #endAt(text: string, start: number): number {
     let end = 0;
-    for (const width of this.#widths) {
-      for (const spelling of this.#spellings.get(text.slice(at, at + width)) ?? []) {
-        if (text.startsWith(spelling, at)) end = Math.max(end, at + spelling.length);
-      }
+    let at = start;
+    let branch = this.#root.next?.get(text.charCodeAt(at));
+    while (branch !== undefined && text.startsWith(branch.label, at)) {
+      at += branch.label.length;
+      if (branch.endsSpelling) end = at;
+      branch = branch.next?.get(text.charCodeAt(at));
     }
     return end;
   }
@@ -120,16 +125,45 @@ class SpellingIndex {
   add(values: readonly string[]): void {
     for (const value of values) {
       if (value.length < SECRET_UNITS_MIN) continue;
-      for (const spelling of spellingsOf(value)) {
-        const prefix = spelling.slice(0, PREFIX_UNITS_MAX);
-        const others = this.#spellings.get(prefix);
-        if (others === undefined) this.#spellings.set(prefix, [spelling]);
-        else others.push(spelling);
-        this.#widths.add(prefix.length);
-        this.#firstUnits.add(spelling.charCodeAt(0));
-      }
+      for (const spelling of spellingsOf(value)) this.#addSpelling(spelling);
     }
   }
+
+  #addSpelling(spelling: string): void {
+    let branch = this.#root;
+    let at = 0;
+    while (at < spelling.length) {
+      branch.next ??= new Map();
+      const unit = spelling.charCodeAt(at);
+      const next = branch.next.get(unit);
+      if (next === undefined) {
+        branch.next.set(unit, { label: spelling.slice(at), endsSpelling: true, next: null });
+        return;
+      }
+      const shared = sharedUnits(next.label, spelling, at);
+      if (shared < next.label.length) splitBranch(next, shared);
+      branch = next;
+      at += shared;
+    }
+    branch.endsSpelling = true;
+  }
+}
+
+/** How many units of the label the spelling has from that position on. */
+function sharedUnits(label: string, spelling: string, at: number): number {
+  let shared = 0;
+  while (shared < label.length && label.charCodeAt(shared) === spelling.charCodeAt(at + shared)) {
+    shared += 1;
+  }
+  return shared;
+}
+
+/** Keeps `units` of the label; a new branch below takes the rest. */
+function splitBranch(branch: Branch, units: number): void {
+  const lower = { ...branch, label: branch.label.slice(units) };
+  branch.next = new Map([[lower.label.charCodeAt(0), lower]]);
+  branch.label = branch.label.slice(0, units);
+  branch.endsSpelling = false;
 }
 
 /** `text` without the values. */
@@ -146,18 +180,27 @@ const NUMBER = /^-?(\d{4,})(?:\.\d+)?$/;
 /** Between thousands, as Intl and people write them. */
 const SEPARATORS = [",", ".", " ", "_", "'", "\u2019", "\u00a0", "\u202f"];
 
-/** Literal, and escaped for JSON, quotes, SQL, and a URL or a form; a number also in groups. */
+/**
+ * Literal, and escaped for JSON, JSON in a string of JSON, quotes, SQL, and a URL or a form; a
+ * number also in groups.
+ */
 function spellingsOf(value: string): Set<string> {
   const escaped = encodeURIComponent(value.toWellFormed());
+  const inJson = escapedForJson(value);
   return new Set([
     value,
-    JSON.stringify(value).slice(1, -1),
+    inJson,
+    escapedForJson(inJson),
     value.replaceAll("'", "\\'"),
     value.replaceAll("'", "''"),
     escaped,
     escaped.replaceAll("%20", "+"),
     ...groupedNumbers(value),
   ]);
+}
+
+function escapedForJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 /** 1234567 and 1,234,567 for -1234567.5: a sign and any fraction may be around it. */
