@@ -50,9 +50,9 @@ export function refuseMixed(what: string): never {
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 
-/** An open store is taken for another one than the data folder's. */
-export function urlOf(store: string | object | undefined): string | undefined {
-  return typeof store === "object" ? "memory:" : store;
+/** The URL of a ledger. Nothing can be beside an open one, as nothing is beside one in memory. */
+export function urlOf(ledger: string | object | undefined): string | undefined {
+  return typeof ledger === "object" ? "memory:" : ledger;
 }
 
 /** The outbox in the ledger's store. DynamoDB keeps them in separate tables. */

@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { ANY_INPUT } from "../../test/support/stores/any-input.ts";
 import { recordKey } from "../ledger/record-key.ts";
@@ -6,7 +9,14 @@ import type { NoteKind } from "../ports/ledger.ts";
 import type { ReplayPlan } from "../replay/plan-replay.ts";
 import { registerReplay } from "../replay/replay-registry.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
+import { createMemoryOutbox } from "../stores/memory/outbox.ts";
 import { type SourceOptions, Sources } from "./sources.ts";
+
+let data = "";
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), "tidegate-sources-"));
+});
+afterEach(() => rmSync(data, { recursive: true }));
 
 const PLAN = { run: "a run", inputs: [], request: {} } as unknown as ReplayPlan;
 
@@ -72,4 +82,13 @@ test("an action does not choose between pipelines (S4)", async () => {
   await addRecord(0, "q");
   await addNote(0, "dossier");
   await expect(chosen("dossier")).rejects.toThrow("the ledger has several pipelines (p, q)");
+});
+
+test("an open ledger and outbox are of the data folder that is named with them (S1)", async () => {
+  const clock = new ManualClock();
+  const open = { ledger: createMemoryLedger({ clock }), outbox: createMemoryOutbox({ clock }) };
+  const entry = { endpoint: "http://127.0.0.1:1", pid: process.pid };
+  writeFileSync(join(data, "endpoint.json"), JSON.stringify(entry));
+  expect((await new Sources({ ...open, data }).server()).cloud?.pid).toBe(process.pid);
+  expect((await new Sources(open).server()).cloud).toBe(null);
 });

@@ -250,8 +250,7 @@ export class Sources {
   /** Where queues and objects are (S1). */
   server(): Promise<Server> {
     const { endpoint, region, data, ledger, outbox } = this.#options;
-    const stores = { ledger: urlOf(ledger), outbox: urlOf(outbox) };
-    this.#server ??= findServer({ endpoint, region, data, ...stores });
+    this.#server ??= findServer({ endpoint, region, data, ledger, outbox });
     return this.#server;
   }
 
