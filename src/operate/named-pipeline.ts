@@ -56,8 +56,12 @@ export function urlOf(ledger: string | object | undefined): string | undefined {
 }
 
 /** The outbox in the ledger's store. DynamoDB keeps them in separate tables. */
-export function outboxUrl(ledger: string): string {
-  if (parseStoreUrl(ledger, "ledger").store !== "dynamodb") return ledger;
+export function outboxUrl(ledger: SourceOptions["ledger"], url: string): string {
+  if (typeof ledger === "object") {
+    const message = "an open ledger names no outbox; pass outbox";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  if (parseStoreUrl(url, "ledger").store !== "dynamodb") return url;
   const message = "an outbox on DynamoDB has its own table; name it with --outbox";
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }

@@ -1,22 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { ANY_INPUT } from "../../test/support/stores/any-input.ts";
+import { useTemporaryFolder } from "../../test/support/temporary-folder.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { NoteKind } from "../ports/ledger.ts";
 import type { ReplayPlan } from "../replay/plan-replay.ts";
 import { registerReplay } from "../replay/replay-registry.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
 import { createMemoryOutbox } from "../stores/memory/outbox.ts";
+import { openOperator } from "./open-operator.ts";
 import { type SourceOptions, Sources } from "./sources.ts";
 
-let data = "";
-beforeEach(() => {
-  data = mkdtempSync(join(tmpdir(), "tidegate-sources-"));
-});
-afterEach(() => rmSync(data, { recursive: true }));
+const data = useTemporaryFolder("sources");
 
 const PLAN = { run: "a run", inputs: [], request: {} } as unknown as ReplayPlan;
 
@@ -91,4 +88,16 @@ test("an open ledger and outbox are of the data folder that is named with them (
   writeFileSync(join(data, "endpoint.json"), JSON.stringify(entry));
   expect((await new Sources({ ...open, data }).server()).cloud?.pid).toBe(process.pid);
   expect((await new Sources(open).server()).cloud).toBe(null);
+});
+
+test("an open ledger names no outbox: jobs and the relay refuse it without one", async () => {
+  const clock = new ManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const queue = "any";
+  const { jobs, outbox } = openOperator({ ledger, pipeline: "p", queue });
+  const refusal = { code: "TG_CONFIG_INVALID", message: expect.stringContaining("pass outbox") };
+  await expect(jobs.find("any")).rejects.toMatchObject(refusal);
+  await expect(outbox.stats()).rejects.toMatchObject(refusal);
+  const given = openOperator({ ledger, queue, outbox: createMemoryOutbox({ clock }) });
+  expect((await given.outbox.stats()).target).toBe(queue);
 });

@@ -62,7 +62,7 @@ export interface SourceOptions {
   readonly queue?: string | Queue | undefined;
   /** ARN of the topic that jobs are sent to, instead of a queue. */
   readonly topic?: string | undefined;
-  /** An outbox URL, or an open outbox. Default: in the ledger's store, except on DynamoDB. */
+  /** An outbox URL, or an open outbox. Default: in the store at the ledger's URL, if not DynamoDB. */
   readonly outbox?: string | Outbox | undefined;
   /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
   readonly deadLetterQueue?: string | Queue | null | undefined;
@@ -335,9 +335,9 @@ export class Sources {
   }
 
   async #openOutbox(): Promise<Outbox> {
-    const { outbox: given, acceptClock = false } = this.#options;
+    const { outbox: given, ledger, acceptClock = false } = this.#options;
     if (typeof given === "object") return given; // S3
-    const url = given ?? outboxUrl(this.ledgerUrl);
+    const url = given ?? outboxUrl(ledger, this.ledgerUrl);
     const outbox = await openOutbox(url, this.#ports, { acceptClock });
     this.#closers.push(() => outbox.close());
     return outbox;
