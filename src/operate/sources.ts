@@ -174,16 +174,15 @@ export class Sources {
     return { ledger, close: () => ledger.close() };
   }
 
-  /** The named pipeline, or all pipelines of the ledger (S4). */
-  async scopes(): Promise<readonly LedgerScope[]> {
+  /** The named pipeline, or all pipelines of the ledger (S4); of a generation, if one is named. */
+  async scopes(generation?: number): Promise<readonly LedgerScope[]> {
     const named = await this.#name();
-    if (named !== null) return [named.scope];
-    return this.generations();
+    if (named === null) return this.generations(generation);
+    return [generation === undefined ? named.scope : { ...named.scope, generation }];
   }
 
   /** Like `scopes`, but with every generation of the pipeline unless one is named. */
-  async generations(): Promise<readonly LedgerScope[]> {
-    const { generation: wanted } = this.#options;
+  async generations(wanted = this.#options.generation): Promise<readonly LedgerScope[]> {
     const pipeline = (await this.#name())?.scope.pipeline;
     const stats = await (await this.reader()).stats();
     return stats
@@ -193,8 +192,8 @@ export class Sources {
   }
 
   /** The scope of an action on notes of that kind; throws if there are several (S4). */
-  async scope(about?: NoteKind): Promise<LedgerScope> {
-    const scopes = await this.#candidates(about);
+  async scope(about?: NoteKind, generation?: number): Promise<LedgerScope> {
+    const scopes = await this.#candidates(about, generation);
     const [scope, ...others] = scopes;
     if (scope !== undefined && others.length === 0) return scope;
     throw new TidegateError("TG_CONFIG_INVALID", chooseScope(scopes));
@@ -289,9 +288,10 @@ export class Sources {
   }
 
   /** S4 */
-  async #candidates(about: NoteKind | undefined): Promise<readonly LedgerScope[]> {
-    const scopes = await this.scopes();
-    if (scopes.length < 2 || this.#options.generation !== undefined) return scopes;
+  async #candidates(about?: NoteKind, generation?: number): Promise<readonly LedgerScope[]> {
+    const scopes = await this.scopes(generation);
+    const isNamed = (generation ?? this.#options.generation) !== undefined;
+    if (scopes.length < 2 || isNamed) return scopes;
     const ledger = await this.reader();
     const live = await filtered(scopes, async (scope) => !(await isReplay(ledger, scope)));
     const isOnePipeline = new Set(live.map(({ pipeline }) => pipeline)).size === 1;
