@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual-clock.ts";
@@ -100,4 +103,38 @@ test("an open ledger names no outbox: jobs and the relay refuse it without one",
   await expect(outbox.stats()).rejects.toMatchObject(refusal);
   const given = openOperator({ ledger, queue, outbox: createMemoryOutbox({ clock }) });
   expect((await given.outbox.stats()).target).toBe(queue);
+});
+
+test("an opening that failed is tried again by the next call (S2)", async () => {
+  const ledger = `sqlite:${join(data, "later.db")}`;
+  await using sources = new Sources({ ledger });
+  await expect(sources.reader()).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+  await expect(sources.writer()).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+  await sources.createLedger(false);
+  const writer = await sources.writer();
+  expect(await writer.stats()).toEqual([]);
+  expect(await sources.reader()).toBe(writer);
+  expect(await sources.writer()).toBe(writer);
+});
+
+test("a cloud that does not answer is looked for again by the next call (S2)", async () => {
+  const answering = createServer((_, response) => response.end('{"service":"tidegate"}')).listen(
+    0,
+    "127.0.0.1",
+  );
+  await once(answering, "listening");
+  const { port } = answering.address() as AddressInfo;
+  const announce = (at: number) =>
+    writeFileSync(
+      join(data, "endpoint.json"),
+      JSON.stringify({ endpoint: `http://127.0.0.1:${at}`, pid: process.pid }),
+    );
+  announce(1);
+  const sources = new Sources({ data });
+  expect((await sources.server()).cloud?.failure).not.toBe(null);
+  announce(port);
+  const found = await sources.server();
+  answering.close();
+  expect(found.cloud?.failure).toBe(null);
+  expect(await sources.server()).toBe(found);
 });

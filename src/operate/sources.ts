@@ -2,8 +2,9 @@
 // and the library find them here.
 //   S1. One rule finds the server and the ledger (find-server.ts): what the caller names, else what
 //       the environment names, else the cloud that runs on the data folder, else the default.
-//   S2. Everything is opened when it is first needed, and once. The ledger is opened for reading
-//       until an action needs to write; it is never created here.
+//   S2. Everything is opened when it is first needed, and once; a failed opening is tried again by
+//       the next call. The ledger is opened for reading until an action needs to write; it is never
+//       created here.
 //   S3. What the caller passes open stays open. `close` closes the rest, the last opened first.
 //   S4. Without a pipeline, all pipelines of the ledger are read. An action needs one of them, and
 //       one generation. Unless it is named, the generation of a replay never counts. Of several
@@ -47,6 +48,7 @@ import {
   runSettingsOf,
   urlOf,
 } from "./named-pipeline.ts";
+import { Once } from "./once.ts";
 
 /** Which pipeline, and where its ledger and queues are. */
 export interface SourceOptions {
@@ -100,15 +102,15 @@ export class Sources {
   readonly #options: SourceOptions;
   readonly #closers: (() => unknown)[] = [];
   readonly #others = new Map<string, Sources>();
-  #named: Promise<Named | null> | null = null;
-  #reader: Promise<Ledger> | null = null;
-  #writer: Promise<Ledger> | null = null;
-  #queues: Promise<OpenQueues | null> | null = null;
-  #server: Promise<Server> | null = null;
-  #outbox: Promise<Outbox> | null = null;
-  #target: Promise<OpenedTarget["target"]> | null = null;
-  #objects: Promise<ObjectSource> | null = null;
-  #lister: Promise<ObjectLister> | null = null;
+  readonly #named = new Once<Named | null>();
+  readonly #reader = new Once<Ledger>();
+  readonly #writer = new Once<Ledger>();
+  readonly #queues = new Once<OpenQueues | null>();
+  readonly #server = new Once<Server>();
+  readonly #outbox = new Once<Outbox>();
+  readonly #target = new Once<OpenedTarget["target"]>();
+  readonly #objects = new Once<ObjectSource>();
+  readonly #lister = new Once<ObjectLister>();
 
   constructor(options: SourceOptions = {}) {
     this.#options = options;
@@ -151,14 +153,12 @@ export class Sources {
 
   /** The ledger, for reading (S2). */
   reader(): Promise<Ledger> {
-    this.#reader ??= this.#writer ?? this.#openLedger({ readOnly: true });
-    return this.#reader;
+    return this.#reader.get(() => this.#writer.opening ?? this.#openLedger({ readOnly: true }));
   }
 
   /** The ledger, for an action (S2). */
   writer(): Promise<Ledger> {
-    this.#writer ??= this.#openWriter();
-    return this.#writer;
+    return this.#writer.get(() => this.#openWriter());
   }
 
   /** Creates the ledger if it is missing; `listing` is for DynamoDB. */
@@ -204,8 +204,7 @@ export class Sources {
    * what `find` finds. Null if nothing names a queue.
    */
   queues(find?: () => Promise<string | null>): Promise<OpenQueues | null> {
-    this.#queues ??= this.#openQueues(find ?? (() => this.#queueInDossiers()));
-    return this.#queues;
+    return this.#queues.get(() => this.#openQueues(find ?? (() => this.#queueInDossiers())));
   }
 
   /** The queue as the caller names it; null if it does not. */
@@ -226,14 +225,12 @@ export class Sources {
 
   /** The outbox of producers. */
   outbox(): Promise<Outbox> {
-    this.#outbox ??= this.#openOutbox();
-    return this.#outbox;
+    return this.#outbox.get(() => this.#openOutbox());
   }
 
   /** The topic or queue that jobs are sent to. */
   target(): Promise<OpenedTarget["target"]> {
-    this.#target ??= this.#openTarget();
-    return this.#target;
+    return this.#target.get(() => this.#openTarget());
   }
 
   /** Its name in the outbox: the last part of a name, URL or ARN; nothing is opened. */
@@ -249,8 +246,8 @@ export class Sources {
   /** Where queues and objects are (S1). */
   server(): Promise<Server> {
     const { endpoint, region, data, ledger, outbox } = this.#options;
-    this.#server ??= findServer({ endpoint, region, data, ledger, outbox });
-    return this.#server;
+    const find = () => findServer({ endpoint, region, data, ledger, outbox });
+    return this.#server.get(find, ({ cloud }) => cloud === null || cloud.failure === null);
   }
 
   /** The same places, and the pipeline of a file. */
@@ -268,14 +265,12 @@ export class Sources {
 
   /** Reads objects (S1). */
   objects(): Promise<ObjectSource> {
-    this.#objects ??= this.#openObjects();
-    return this.#objects;
+    return this.#objects.get(() => this.#openObjects());
   }
 
   /** Lists buckets (S1). */
   lister(): Promise<ObjectLister> {
-    this.#lister ??= this.#openLister();
-    return this.#lister;
+    return this.#lister.get(() => this.#openLister());
   }
 
   /** S3 */
@@ -304,8 +299,7 @@ export class Sources {
   }
 
   #name(): Promise<Named | null> {
-    this.#named ??= findNamed(this.#options);
-    return this.#named;
+    return this.#named.get(() => findNamed(this.#options));
   }
 
   get #ports() {
