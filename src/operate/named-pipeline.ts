@@ -36,7 +36,9 @@ export async function filtered<T>(
 }
 
 export function chooseScope(scopes: readonly LedgerScope[]): string {
-  if (scopes.length === 0) return "the ledger is empty; name the pipeline";
+  if (scopes.length === 0) {
+    return "no pipeline of the ledger fits; name the pipeline, and the generation of a replay";
+  }
   const names = scopes.map(({ pipeline }) => pipeline);
   if (new Set(names).size > 1) {
     return `the ledger has several pipelines (${names.join(", ")}); choose one with pipeline`;
@@ -46,7 +48,7 @@ export function chooseScope(scopes: readonly LedgerScope[]): string {
 }
 
 export function refuseMixed(what: string): never {
-  const message = `${what} is an open queue: pass both by name, or both open`;
+  const message = `${what}: pass both by name, or both open`;
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 

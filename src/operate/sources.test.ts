@@ -138,3 +138,13 @@ test("a cloud that does not answer is looked for again by the next call (S2)", a
   expect(found.cloud?.failure).toBe(null);
   expect(await sources.server()).toBe(found);
 });
+
+test("options that do not fit are refused with a sentence that is true", async () => {
+  const ledger = createMemoryLedger({ clock: new ManualClock() });
+  const absent = new Sources({ ledger, generation: 3 });
+  await expect(absent.scope()).rejects.toThrow("no pipeline of the ledger fits; name the pipeline");
+  const noDeadLetters = new Sources({ ledger, queue: "any", deadLetterQueue: null });
+  await expect(noDeadLetters.queues()).rejects.toThrow(
+    "only an open queue has no deadLetterQueue (null): pass both by name, or both open",
+  );
+});

@@ -360,11 +360,13 @@ export class Sources {
   async #openQueues(find: () => Promise<string | null>): Promise<OpenQueues | null> {
     const { queue: given, deadLetterQueue } = this.#options;
     if (given !== undefined && typeof given !== "string") {
-      if (typeof deadLetterQueue === "string") refuseMixed("deadLetterQueue is a name, but queue");
+      if (typeof deadLetterQueue === "string")
+        refuseMixed("deadLetterQueue is a name, but queue is an open queue");
       return { queue: given, deadLetters: deadLetterQueue ?? null, environment: null }; // S3
     }
-    if (deadLetterQueue === null || typeof deadLetterQueue === "object") {
-      return refuseMixed("queue is a name, but deadLetterQueue");
+    if (deadLetterQueue === null) refuseMixed("only an open queue has no deadLetterQueue (null)");
+    if (typeof deadLetterQueue === "object") {
+      return refuseMixed("queue is a name, but deadLetterQueue is an open queue");
     }
     const pipeline = await this.pipeline();
     const queue = given ?? pipeline?.source.queue ?? (await find());
