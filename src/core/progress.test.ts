@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { progressOfAction } from "./progress.ts";
+import { type Progress, progressOf, progressOfAction } from "./progress.ts";
 
 /** Reports 1, 2, 3, … and notes what it began. */
 function counting(steps: number) {
@@ -68,4 +68,49 @@ test("the signal of the caller stops the action", async () => {
     for await (const _ of progress) stopping.abort(new Error("stopped"));
   })();
   await expect(run).rejects.toThrow("stopped");
+});
+
+test.each<[string, () => Progress<number, unknown>]>([
+  [
+    "an action",
+    () =>
+      progressOfAction(async (report) => {
+        await report(1);
+        throw new Error("broken");
+      }),
+  ],
+  [
+    "a generator",
+    () => {
+      async function* steps() {
+        yield 1;
+        throw new Error("broken");
+      }
+      return progressOf(steps(), () => "a part");
+    },
+  ],
+])(
+  "after a loop that %s ended with an error, the result throws that error (P2)",
+  async (_, start) => {
+    const progress = start();
+    const loop = (async () => {
+      for await (const step of progress) expect(step).toBe(1);
+    })();
+    await expect(loop).rejects.toThrow("broken");
+    await expect(progress.result()).rejects.toThrow("broken");
+    await expect(progress.result()).rejects.toThrow("broken");
+  },
+);
+
+test("leaving the loop over a generator ends it, and the result says how far it came (P2)", async () => {
+  let taken = 0;
+  async function* steps() {
+    for (;;) {
+      taken += 1;
+      yield taken;
+    }
+  }
+  const progress = progressOf(steps(), () => taken);
+  for await (const step of progress) if (step === 2) break;
+  expect(await progress.result()).toBe(2);
 });

@@ -2,7 +2,8 @@
 //   P1. The action starts with the first step that is asked for, and runs once: the next loop, or
 //       the result, continues where the last one stopped.
 //   P2. Leaving the loop early ends the action after the current step. The result then says how
-//       far it came; an action without a part of a result throws instead.
+//       far it came; an action without a part of a result throws instead. The result of an action
+//       that failed throws its error, also after the loop has thrown it.
 //   P3. An action that reports its steps waits at each until the next one is asked for, if it
 //       awaits the report. So steps do not pile up.
 
@@ -20,10 +21,21 @@ export function progressOf<Step, Result>(
   steps: AsyncGenerator<Step, void, undefined>,
   result: () => Result,
 ): Progress<Step, Result> {
+  let failure: { readonly error: unknown } | null = null;
+  async function* watched() {
+    try {
+      yield* steps;
+    } catch (error) {
+      failure = { error };
+      throw error;
+    }
+  }
+  const run = watched();
   return {
-    [Symbol.asyncIterator]: () => steps, // P1
+    [Symbol.asyncIterator]: () => run, // P1
     async result() {
-      for await (const _ of steps);
+      for await (const _ of run);
+      if (failure !== null) throw failure.error; // P2
       return result();
     },
   };

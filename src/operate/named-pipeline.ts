@@ -36,7 +36,9 @@ export async function filtered<T>(
 }
 
 export function chooseScope(scopes: readonly LedgerScope[]): string {
-  if (scopes.length === 0) return "the ledger is empty; name the pipeline";
+  if (scopes.length === 0) {
+    return "no pipeline of the ledger fits; name the pipeline, and the generation of a replay";
+  }
   const names = scopes.map(({ pipeline }) => pipeline);
   if (new Set(names).size > 1) {
     return `the ledger has several pipelines (${names.join(", ")}); choose one with pipeline`;
@@ -46,18 +48,22 @@ export function chooseScope(scopes: readonly LedgerScope[]): string {
 }
 
 export function refuseMixed(what: string): never {
-  const message = `${what} is an open queue: pass both by name, or both open`;
+  const message = `${what}: pass both by name, or both open`;
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }
 
-/** An open store is taken for another one than the data folder's. */
-export function urlOf(store: string | object | undefined): string | undefined {
-  return typeof store === "object" ? "memory:" : store;
+/** The URL of a ledger. Nothing can be beside an open one, as nothing is beside one in memory. */
+export function urlOf(ledger: string | object | undefined): string | undefined {
+  return typeof ledger === "object" ? "memory:" : ledger;
 }
 
 /** The outbox in the ledger's store. DynamoDB keeps them in separate tables. */
-export function outboxUrl(ledger: string): string {
-  if (parseStoreUrl(ledger, "ledger").store !== "dynamodb") return ledger;
+export function outboxUrl(ledger: SourceOptions["ledger"], url: string): string {
+  if (typeof ledger === "object") {
+    const message = "an open ledger names no outbox; pass outbox";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  if (parseStoreUrl(url, "ledger").store !== "dynamodb") return url;
   const message = "an outbox on DynamoDB has its own table; name it with --outbox";
   throw new TidegateError("TG_CONFIG_INVALID", message);
 }

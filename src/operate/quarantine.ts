@@ -19,7 +19,7 @@ export type { QuarantinedSet, RedrivenSet } from "../ingest/quarantine/quarantin
 export interface QuarantineSelection {
   /** The record key, the set, or any part of `s3://bucket/key`. */
   readonly key?: string | undefined;
-  /** Only sets of this generation. */
+  /** Sets of this generation, whatever the operator's is. */
   readonly generation?: number | undefined;
   /** Sets at most. Default: 100,000. */
   readonly limit?: number | undefined;
@@ -60,7 +60,8 @@ const FOLLOW_MS: DurationMs = minutes(2);
 export function quarantinedRowsOf(sources: Sources): QuarantinedRows {
   return {
     async *list(selection = {}) {
-      yield* listSets(await sources.reader(), await sources.scopes(), selection);
+      const scopes = await sources.scopes(selection.generation);
+      yield* listSets(await sources.reader(), scopes, selection);
     },
     redrive(selection = {}, request = {}) {
       const summary = { sent: 0, committed: 0, unwell: 0 };
@@ -69,7 +70,7 @@ export function quarantinedRowsOf(sources: Sources): QuarantinedRows {
     drop(selection = {}) {
       let dropped = 0;
       async function* run() {
-        const [ledger, scope] = await Promise.all([sources.writer(), sources.scope("quarantined")]);
+        const { ledger, scope } = await targetOf(sources, selection);
         for await (const set of listSets(ledger, [scope], selection)) {
           await dropSet(ledger, scope, set);
           dropped += 1;
@@ -81,14 +82,21 @@ export function quarantinedRowsOf(sources: Sources): QuarantinedRows {
   };
 }
 
+async function targetOf(sources: Sources, { generation }: QuarantineSelection) {
+  const [ledger, scope] = await Promise.all([
+    sources.writer(),
+    sources.scope("quarantined", generation),
+  ]);
+  return { ledger, scope };
+}
+
 async function* listSets(
   ledger: Ledger,
   scopes: readonly LedgerScope[],
-  { key = "", generation, limit = SETS_MAX }: QuarantineSelection,
+  { key = "", limit = SETS_MAX }: QuarantineSelection,
 ): AsyncGenerator<QuarantinedSet, void> {
   let listed = 0;
   for (const scope of scopes) {
-    if (generation !== undefined && scope.generation !== generation) continue;
     for await (const set of quarantinedSets(ledger, scope, key)) {
       if (listed >= limit) return;
       listed += 1;
@@ -104,7 +112,7 @@ async function* redrive(
   summary: { sent: number; committed: number; unwell: number },
 ): AsyncGenerator<RedrivenSet, void> {
   const { clock, random } = sources;
-  const [ledger, scope] = await Promise.all([sources.writer(), sources.scope("quarantined")]);
+  const { ledger, scope } = await targetOf(sources, selection);
   const sets = await Array.fromAsync(listSets(ledger, [scope], selection));
   const [first] = sets;
   if (first === undefined) return;

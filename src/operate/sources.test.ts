@@ -1,12 +1,22 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { ANY_INPUT } from "../../test/support/stores/any-input.ts";
+import { useTemporaryFolder } from "../../test/support/temporary-folder.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { NoteKind } from "../ports/ledger.ts";
 import type { ReplayPlan } from "../replay/plan-replay.ts";
 import { registerReplay } from "../replay/replay-registry.ts";
 import { createMemoryLedger } from "../stores/memory/ledger.ts";
+import { createMemoryOutbox } from "../stores/memory/outbox.ts";
+import { openOperator } from "./open-operator.ts";
 import { type SourceOptions, Sources } from "./sources.ts";
+
+const data = useTemporaryFolder("sources");
 
 const PLAN = { run: "a run", inputs: [], request: {} } as unknown as ReplayPlan;
 
@@ -72,4 +82,69 @@ test("an action does not choose between pipelines (S4)", async () => {
   await addRecord(0, "q");
   await addNote(0, "dossier");
   await expect(chosen("dossier")).rejects.toThrow("the ledger has several pipelines (p, q)");
+});
+
+test("an open ledger and outbox are of the data folder that is named with them (S1)", async () => {
+  const clock = new ManualClock();
+  const open = { ledger: createMemoryLedger({ clock }), outbox: createMemoryOutbox({ clock }) };
+  const entry = { endpoint: "http://127.0.0.1:1", pid: process.pid };
+  writeFileSync(join(data, "endpoint.json"), JSON.stringify(entry));
+  expect((await new Sources({ ...open, data }).server()).cloud?.pid).toBe(process.pid);
+  expect((await new Sources(open).server()).cloud).toBe(null);
+});
+
+test("an open ledger names no outbox: jobs and the relay refuse it without one", async () => {
+  const clock = new ManualClock();
+  const ledger = createMemoryLedger({ clock });
+  const queue = "any";
+  const { jobs, outbox } = openOperator({ ledger, pipeline: "p", queue });
+  const refusal = { code: "TG_CONFIG_INVALID", message: expect.stringContaining("pass outbox") };
+  await expect(jobs.find("any")).rejects.toMatchObject(refusal);
+  await expect(outbox.stats()).rejects.toMatchObject(refusal);
+  const given = openOperator({ ledger, queue, outbox: createMemoryOutbox({ clock }) });
+  expect((await given.outbox.stats()).target).toBe(queue);
+});
+
+test("an opening that failed is tried again by the next call (S2)", async () => {
+  const ledger = `sqlite:${join(data, "later.db")}`;
+  await using sources = new Sources({ ledger });
+  await expect(sources.reader()).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+  await expect(sources.writer()).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+  await sources.createLedger(false);
+  const writer = await sources.writer();
+  expect(await writer.stats()).toEqual([]);
+  expect(await sources.reader()).toBe(writer);
+  expect(await sources.writer()).toBe(writer);
+});
+
+test("a cloud that does not answer is looked for again by the next call (S2)", async () => {
+  const answering = createServer((_, response) => response.end('{"service":"tidegate"}')).listen(
+    0,
+    "127.0.0.1",
+  );
+  await once(answering, "listening");
+  const { port } = answering.address() as AddressInfo;
+  const announce = (at: number) =>
+    writeFileSync(
+      join(data, "endpoint.json"),
+      JSON.stringify({ endpoint: `http://127.0.0.1:${at}`, pid: process.pid }),
+    );
+  announce(1);
+  const sources = new Sources({ data });
+  expect((await sources.server()).cloud?.failure).not.toBe(null);
+  announce(port);
+  const found = await sources.server();
+  answering.close();
+  expect(found.cloud?.failure).toBe(null);
+  expect(await sources.server()).toBe(found);
+});
+
+test("options that do not fit are refused with a sentence that is true", async () => {
+  const ledger = createMemoryLedger({ clock: new ManualClock() });
+  const absent = new Sources({ ledger, generation: 3 });
+  await expect(absent.scope()).rejects.toThrow("no pipeline of the ledger fits; name the pipeline");
+  const noDeadLetters = new Sources({ ledger, queue: "any", deadLetterQueue: null });
+  await expect(noDeadLetters.queues()).rejects.toThrow(
+    "only an open queue has no deadLetterQueue (null): pass both by name, or both open",
+  );
 });

@@ -2,8 +2,9 @@
 // and the library find them here.
 //   S1. One rule finds the server and the ledger (find-server.ts): what the caller names, else what
 //       the environment names, else the cloud that runs on the data folder, else the default.
-//   S2. Everything is opened when it is first needed, and once. The ledger is opened for reading
-//       until an action needs to write; it is never created here.
+//   S2. Everything is opened when it is first needed, and once; a failed opening is tried again by
+//       the next call. The ledger is opened for reading until an action needs to write; it is never
+//       created here.
 //   S3. What the caller passes open stays open. `close` closes the rest, the last opened first.
 //   S4. Without a pipeline, all pipelines of the ledger are read. An action needs one of them, and
 //       one generation. Unless it is named, the generation of a replay never counts. Of several
@@ -47,6 +48,7 @@ import {
   runSettingsOf,
   urlOf,
 } from "./named-pipeline.ts";
+import { Once } from "./once.ts";
 
 /** Which pipeline, and where its ledger and queues are. */
 export interface SourceOptions {
@@ -62,7 +64,7 @@ export interface SourceOptions {
   readonly queue?: string | Queue | undefined;
   /** ARN of the topic that jobs are sent to, instead of a queue. */
   readonly topic?: string | undefined;
-  /** An outbox URL, or an open outbox. Default: in the ledger's store, except on DynamoDB. */
+  /** An outbox URL, or an open outbox. Default: in the store at the ledger's URL, if not DynamoDB. */
   readonly outbox?: string | Outbox | undefined;
   /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
   readonly deadLetterQueue?: string | Queue | null | undefined;
@@ -100,15 +102,15 @@ export class Sources {
   readonly #options: SourceOptions;
   readonly #closers: (() => unknown)[] = [];
   readonly #others = new Map<string, Sources>();
-  #named: Promise<Named | null> | null = null;
-  #reader: Promise<Ledger> | null = null;
-  #writer: Promise<Ledger> | null = null;
-  #queues: Promise<OpenQueues | null> | null = null;
-  #server: Promise<Server> | null = null;
-  #outbox: Promise<Outbox> | null = null;
-  #target: Promise<OpenedTarget["target"]> | null = null;
-  #objects: Promise<ObjectSource> | null = null;
-  #lister: Promise<ObjectLister> | null = null;
+  readonly #named = new Once<Named | null>();
+  readonly #reader = new Once<Ledger>();
+  readonly #writer = new Once<Ledger>();
+  readonly #queues = new Once<OpenQueues | null>();
+  readonly #server = new Once<Server>();
+  readonly #outbox = new Once<Outbox>();
+  readonly #target = new Once<OpenedTarget["target"]>();
+  readonly #objects = new Once<ObjectSource>();
+  readonly #lister = new Once<ObjectLister>();
 
   constructor(options: SourceOptions = {}) {
     this.#options = options;
@@ -151,14 +153,12 @@ export class Sources {
 
   /** The ledger, for reading (S2). */
   reader(): Promise<Ledger> {
-    this.#reader ??= this.#writer ?? this.#openLedger({ readOnly: true });
-    return this.#reader;
+    return this.#reader.get(() => this.#writer.opening ?? this.#openLedger({ readOnly: true }));
   }
 
   /** The ledger, for an action (S2). */
   writer(): Promise<Ledger> {
-    this.#writer ??= this.#openWriter();
-    return this.#writer;
+    return this.#writer.get(() => this.#openWriter());
   }
 
   /** Creates the ledger if it is missing; `listing` is for DynamoDB. */
@@ -174,16 +174,15 @@ export class Sources {
     return { ledger, close: () => ledger.close() };
   }
 
-  /** The named pipeline, or all pipelines of the ledger (S4). */
-  async scopes(): Promise<readonly LedgerScope[]> {
+  /** The named pipeline, or all pipelines of the ledger (S4); of a generation, if one is named. */
+  async scopes(generation?: number): Promise<readonly LedgerScope[]> {
     const named = await this.#name();
-    if (named !== null) return [named.scope];
-    return this.generations();
+    if (named === null) return this.generations(generation);
+    return [generation === undefined ? named.scope : { ...named.scope, generation }];
   }
 
   /** Like `scopes`, but with every generation of the pipeline unless one is named. */
-  async generations(): Promise<readonly LedgerScope[]> {
-    const { generation: wanted } = this.#options;
+  async generations(wanted = this.#options.generation): Promise<readonly LedgerScope[]> {
     const pipeline = (await this.#name())?.scope.pipeline;
     const stats = await (await this.reader()).stats();
     return stats
@@ -193,8 +192,8 @@ export class Sources {
   }
 
   /** The scope of an action on notes of that kind; throws if there are several (S4). */
-  async scope(about?: NoteKind): Promise<LedgerScope> {
-    const scopes = await this.#candidates(about);
+  async scope(about?: NoteKind, generation?: number): Promise<LedgerScope> {
+    const scopes = await this.#candidates(about, generation);
     const [scope, ...others] = scopes;
     if (scope !== undefined && others.length === 0) return scope;
     throw new TidegateError("TG_CONFIG_INVALID", chooseScope(scopes));
@@ -205,8 +204,7 @@ export class Sources {
    * what `find` finds. Null if nothing names a queue.
    */
   queues(find?: () => Promise<string | null>): Promise<OpenQueues | null> {
-    this.#queues ??= this.#openQueues(find ?? (() => this.#queueInDossiers()));
-    return this.#queues;
+    return this.#queues.get(() => this.#openQueues(find ?? (() => this.#queueInDossiers())));
   }
 
   /** The queue as the caller names it; null if it does not. */
@@ -227,14 +225,12 @@ export class Sources {
 
   /** The outbox of producers. */
   outbox(): Promise<Outbox> {
-    this.#outbox ??= this.#openOutbox();
-    return this.#outbox;
+    return this.#outbox.get(() => this.#openOutbox());
   }
 
   /** The topic or queue that jobs are sent to. */
   target(): Promise<OpenedTarget["target"]> {
-    this.#target ??= this.#openTarget();
-    return this.#target;
+    return this.#target.get(() => this.#openTarget());
   }
 
   /** Its name in the outbox: the last part of a name, URL or ARN; nothing is opened. */
@@ -250,9 +246,8 @@ export class Sources {
   /** Where queues and objects are (S1). */
   server(): Promise<Server> {
     const { endpoint, region, data, ledger, outbox } = this.#options;
-    const stores = { ledger: urlOf(ledger), outbox: urlOf(outbox) };
-    this.#server ??= findServer({ endpoint, region, data, ...stores });
-    return this.#server;
+    const find = () => findServer({ endpoint, region, data, ledger, outbox });
+    return this.#server.get(find, ({ cloud }) => cloud === null || cloud.failure === null);
   }
 
   /** The same places, and the pipeline of a file. */
@@ -270,14 +265,12 @@ export class Sources {
 
   /** Reads objects (S1). */
   objects(): Promise<ObjectSource> {
-    this.#objects ??= this.#openObjects();
-    return this.#objects;
+    return this.#objects.get(() => this.#openObjects());
   }
 
   /** Lists buckets (S1). */
   lister(): Promise<ObjectLister> {
-    this.#lister ??= this.#openLister();
-    return this.#lister;
+    return this.#lister.get(() => this.#openLister());
   }
 
   /** S3 */
@@ -290,9 +283,10 @@ export class Sources {
   }
 
   /** S4 */
-  async #candidates(about: NoteKind | undefined): Promise<readonly LedgerScope[]> {
-    const scopes = await this.scopes();
-    if (scopes.length < 2 || this.#options.generation !== undefined) return scopes;
+  async #candidates(about?: NoteKind, generation?: number): Promise<readonly LedgerScope[]> {
+    const scopes = await this.scopes(generation);
+    const isNamed = (generation ?? this.#options.generation) !== undefined;
+    if (scopes.length < 2 || isNamed) return scopes;
     const ledger = await this.reader();
     const live = await filtered(scopes, async (scope) => !(await isReplay(ledger, scope)));
     const isOnePipeline = new Set(live.map(({ pipeline }) => pipeline)).size === 1;
@@ -305,8 +299,7 @@ export class Sources {
   }
 
   #name(): Promise<Named | null> {
-    this.#named ??= findNamed(this.#options);
-    return this.#named;
+    return this.#named.get(() => findNamed(this.#options));
   }
 
   get #ports() {
@@ -336,9 +329,9 @@ export class Sources {
   }
 
   async #openOutbox(): Promise<Outbox> {
-    const { outbox: given, acceptClock = false } = this.#options;
+    const { outbox: given, ledger, acceptClock = false } = this.#options;
     if (typeof given === "object") return given; // S3
-    const url = given ?? outboxUrl(this.ledgerUrl);
+    const url = given ?? outboxUrl(ledger, this.ledgerUrl);
     const outbox = await openOutbox(url, this.#ports, { acceptClock });
     this.#closers.push(() => outbox.close());
     return outbox;
@@ -367,11 +360,13 @@ export class Sources {
   async #openQueues(find: () => Promise<string | null>): Promise<OpenQueues | null> {
     const { queue: given, deadLetterQueue } = this.#options;
     if (given !== undefined && typeof given !== "string") {
-      if (typeof deadLetterQueue === "string") refuseMixed("deadLetterQueue is a name, but queue");
+      if (typeof deadLetterQueue === "string")
+        refuseMixed("deadLetterQueue is a name, but queue is an open queue");
       return { queue: given, deadLetters: deadLetterQueue ?? null, environment: null }; // S3
     }
-    if (deadLetterQueue === null || typeof deadLetterQueue === "object") {
-      return refuseMixed("queue is a name, but deadLetterQueue");
+    if (deadLetterQueue === null) refuseMixed("only an open queue has no deadLetterQueue (null)");
+    if (typeof deadLetterQueue === "object") {
+      return refuseMixed("queue is a name, but deadLetterQueue is an open queue");
     }
     const pipeline = await this.pipeline();
     const queue = given ?? pipeline?.source.queue ?? (await find());

@@ -1,5 +1,5 @@
 // Outbox: events registered for sending, and events sent. Every store follows the state machine in
-// ledger/outbox-transitions.ts.
+// ledger/outbox/outbox-transitions.ts.
 //   O1. A call is durable when it resolves; each row is written completely or not at all.
 //   O2. A row is identified by target and key. Results come in the order of the entries.
 //   O3. A call that fails with TG_OUTBOX_UNAVAILABLE may or may not have been written; repeating it

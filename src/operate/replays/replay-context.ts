@@ -8,7 +8,6 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { RunManifest } from "../../lineage/run-manifest.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
-import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { Shadow } from "../../ports/shadow.ts";
 import { OpenedObjects } from "../../replay/opened-objects.ts";
@@ -16,6 +15,7 @@ import type { RunDigests } from "../../replay/plan-replay.ts";
 import { listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
 import { digestOfFile, digestOfFunctions } from "../../run/runs/code-digest.ts";
 import { pipelineDigest } from "../../run/runs/config-digest.ts";
+import { Once } from "../once.ts";
 import type { Sources } from "../sources.ts";
 import { openShadow } from "./open-shadow.ts";
 
@@ -41,13 +41,9 @@ export async function openContext(sources: Sources): Promise<RunContext> {
   const ledger = await sources.writer();
   const closing = new AbortController();
   sources.onClose(() => closing.abort());
-  let opened: Promise<OpenedObjects> | null = null;
-  const open = async (objects: Promise<ObjectSource>) =>
-    new OpenedObjects(await objects, closing.signal);
-  const objects = () => {
-    opened ??= open(sources.objects());
-    return opened;
-  };
+  const opened = new Once<OpenedObjects>();
+  const open = async () => new OpenedObjects(await sources.objects(), closing.signal);
+  const objects = () => opened.get(open);
   const { ledgerUrl: url, clock, file } = sources;
   return { pipeline, ledger, url, clock, file, objects };
 }

@@ -9,6 +9,8 @@ import { systemCallLimit } from "../../platform/call-limit.ts";
 import { watchUses } from "../../platform/handler-uses.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { ListedRecord } from "../../ports/ledger.ts";
+import type { Shadow } from "../../ports/shadow.ts";
+import type { Sink } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { createRowReader } from "../../readers/row-reader.ts";
 import { type CheckedVersions, checkVersions } from "../../replay/check-versions.ts";
@@ -30,6 +32,7 @@ import {
   recordsOfReplay,
   runReplay,
 } from "../../replay/run-replay.ts";
+import { closeAll } from "../../run/open/close-all.ts";
 import { openSink } from "../../run/open/open-sink.ts";
 import { parseStoreUrl } from "../../run/open/store-url.ts";
 import { thisProcess } from "../../run/runs/process-running.ts";
@@ -58,6 +61,11 @@ export type ReplayStep =
 export interface CheckedPlan extends ReplayPlan, CheckedVersions {
   /** The run of the same request, if there is one. */
   readonly existing: ReplayStatus | null;
+}
+
+interface ReplayTarget {
+  readonly shadow: Shadow | null;
+  readonly sink: Sink | null;
 }
 
 type OnStep = (step: ReplayStep) => void;
@@ -187,13 +195,32 @@ async function runEntry(
   options: ReplayRunOptions,
   onStep: OnStep,
 ): Promise<ReplayStatus> {
+  const scope = scopeOf(context);
+  const inputs = await frozenInputs(context.ledger, scope, entry);
+  await uncancelReplay(context.ledger, scope, entry);
+  const closers: (() => unknown)[] = [];
+  let uses: ReplayStatus["uses"];
+  try {
+    const target = await openTarget(context, entry, closers);
+    uses = await runInto({ ...target, inputs }, context, entry, options, onStep);
+  } finally {
+    await closeAll(closers);
+  }
+  return { ...(await statusOf(context, entry)), uses };
+}
+
+/** Runs the records into what is open; returns what the handler used. */
+async function runInto(
+  { shadow, sink, inputs }: ReplayTarget & { readonly inputs: readonly ReplayInput[] },
+  context: RunContext,
+  entry: ReplayEntry,
+  options: ReplayRunOptions,
+  onStep: OnStep,
+) {
   const { pipeline, ledger } = context;
   const ports = { ...systemPorts, ledger };
   const scope = scopeOf(context);
   const { signal = new AbortController().signal, concurrency = null } = options;
-  const inputs = await frozenInputs(ledger, scope, entry);
-  await uncancelReplay(ledger, scope, entry);
-  const { shadow, sink } = await openTarget(context, entry);
   const { hold, beat } = holderOf(context, entry);
   await hold(null);
   const progress = { done: 0 };
@@ -235,20 +262,24 @@ async function runEntry(
   } finally {
     watch.close();
     await recorder.close(outcome?.how === "complete" ? "ended" : "to be continued");
-    await sink?.close();
-    await shadow?.close();
   }
-  return { ...(await statusOf(context, entry)), uses: watch.uses() };
+  return watch.uses();
 }
 
-/** The shadow, or null, and the sink that the records go to. */
-async function openTarget(context: RunContext, entry: ReplayEntry) {
+/** The shadow, or null, and the sink that the records go to. Closers are there before it fails. */
+async function openTarget(
+  context: RunContext,
+  entry: ReplayEntry,
+  closers: (() => unknown)[],
+): Promise<ReplayTarget> {
   const { pipeline, ledger, url } = context;
   const isShadow = entry.request.into === "shadow";
   const shadow = isShadow ? shadowOf(context, entry.shadow, entry.run) : null;
+  closers.push(() => shadow?.close());
   await shadow?.open();
   const location = parseStoreUrl(url, "ledger");
   const sink = shadow === null ? await openSink(pipeline, ledger, location) : shadow.sink();
+  closers.push(() => sink?.close());
   await sink?.prepare();
   return { shadow, sink };
 }

@@ -2,6 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ManualClock } from "../../../test/support/manual-clock.ts";
+import { createMemoryLedger } from "../../stores/memory/ledger.ts";
+import { createMemoryOutbox } from "../../stores/memory/outbox.ts";
 import {
   type AwsService,
   chooseEndpoint,
@@ -11,6 +14,7 @@ import {
   type Server,
 } from "./find-server.ts";
 
+const clock = new ManualClock();
 const all = { AWS_ENDPOINT_URL: "http://all" };
 const sqs = { AWS_ENDPOINT_URL_SQS: "http://sqs" };
 const cloud = { data: ".tidegate", pid: 7, endpoint: "http://127.0.0.1:4566", failure: null };
@@ -133,6 +137,13 @@ describe("the cloud of a data folder", () => {
     ["is not looked at if a variable decides everything", () => ({}), all, false],
     ["counts if a variable decides one service", () => ({}), sqs, true],
     ["does not exist without a folder", () => ({ data: null }), {}, false],
+    ["counts with an open outbox", () => ({ outbox: createMemoryOutbox({ clock }) }), {}, true],
+    [
+      "does not count with an open ledger and another outbox",
+      () => ({ ledger: createMemoryLedger({ clock }), outbox: "sqlite:app.db" }),
+      {},
+      false,
+    ],
   ] as const)("%s", async (_, location, variables, counts) => {
     const server = await findServer({ data, ...location() }, variables);
     expect(server.cloud?.pid).toBe(counts ? process.pid : undefined);

@@ -6,8 +6,8 @@
 //   F2. Each service is decided by itself: queues and objects may be on different servers.
 //   F3. The cloud of a data folder has SQS, SNS and S3. It counts only together with the ledger of
 //       that folder: the messages of another ledger or outbox are in other queues. An open ledger
-//       is of the folder that the caller names with it. A Lambda function, a task launcher and the
-//       comparison with an account have no data folder.
+//       or outbox is of the folder that the caller names with it. A Lambda function, a task
+//       launcher and the comparison with an account have no data folder.
 //   F4. A cloud that runs and does not answer is an error. Its requests never go to AWS instead.
 //   F5. The ledger is the one that the option names, else ledger.db in the data folder.
 //   F6. Without another region, a server on this machine has us-east-1, whatever the credentials.
@@ -15,6 +15,7 @@
 import { join, resolve } from "node:path";
 import { TidegateError } from "../../core/errors.ts";
 import type { Ledger } from "../../ports/ledger.ts";
+import type { Outbox } from "../../ports/outbox.ts";
 import { SETTINGS } from "../config.ts";
 import { type FolderCloud, findFolderCloud } from "./endpoint-file.ts";
 import { isLoopbackUrl, localCredentials } from "./store-url.ts";
@@ -40,8 +41,8 @@ export interface ServerLocation {
   readonly data?: string | null | undefined;
   /** An open one, or its URL. Default: that of the data folder. */
   readonly ledger?: string | Ledger | undefined;
-  /** The URL of the outbox. Default: in the ledger's store. */
-  readonly outbox?: string | undefined;
+  /** An open one, or its URL. Default: in the ledger's store. */
+  readonly outbox?: string | Outbox | undefined;
 }
 
 interface LedgerLocation {
@@ -137,9 +138,11 @@ function dataFolder(data: string | null | undefined): string {
 
 /** Whether ledger and outbox are the data folder's own (F3). */
 function ownsStores({ ledger, outbox, data: named }: ServerLocation, data: string): boolean {
-  if (typeof ledger === "object") return named !== undefined;
   const own = pathOf(ledgerUrl({ data }));
-  return [ledger, outbox].every((url) => url === undefined || pathOf(url) === own);
+  return [ledger, outbox].every((store) => {
+    if (typeof store === "object") return named !== undefined;
+    return store === undefined || pathOf(store) === own;
+  });
 }
 
 /** Two URLs of one SQLite file are equal. */

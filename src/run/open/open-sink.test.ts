@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { epochMs } from "../../core/units.ts";
@@ -45,6 +47,16 @@ describe("a sink and the ledger it is beside", () => {
     );
     const right = withSink(tables(line), "receipt");
     expect((await openSink(right, { sinkDialect: "sqlite" }, sqlite))?.mode).toBe("transactional");
+  });
+
+  test("a sink that cannot be prepared is closed", async () => {
+    const database = join(folder, "other.db");
+    const other = new DatabaseSync(database);
+    other.exec("PRAGMA journal_mode = WAL; CREATE TABLE line (another TEXT)");
+    other.close();
+    const sink = openSink(withSink(tables(line, { database })), { sinkDialect: null }, dynamo);
+    await expect(sink).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
+    expect(existsSync(`${database}-wal`)).toBe(false); // Of no connection.
   });
 
   test("a pipeline without a sink has none", async () => {

@@ -22,7 +22,12 @@ export async function openSink(
         'of a claim; use lease: "auto"',
     );
   }
-  await sink?.prepare();
+  try {
+    await sink?.prepare();
+  } catch (error) {
+    await sink?.close();
+    throw error;
+  }
   return sink;
 }
 
