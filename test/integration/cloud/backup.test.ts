@@ -10,7 +10,7 @@ import { pipeline, tables } from "../../../src/index.ts";
 import { startDev } from "../../../src/run/dev/start-dev.ts";
 import { backupDataFolder } from "../../../src/stores/sqlite/backup/backup-folder.ts";
 import { readBackupManifest } from "../../../src/stores/sqlite/backup/backup-manifest.ts";
-import { databasesIn } from "../../../src/stores/sqlite/backup/consistent-cut.ts";
+import { databasesIn, takeCut } from "../../../src/stores/sqlite/backup/consistent-cut.ts";
 import { restoreDataFolder } from "../../../src/stores/sqlite/backup/restore-folder.ts";
 import { runChild } from "../../support/child-process.ts";
 import { startCommand, untilHolds } from "../../support/command-process.ts";
@@ -83,6 +83,19 @@ test("a database that this process has open stays locked by it after a backup", 
   expect(await seenByAnother(join(data, "ledger.db"))).toBe("in-use");
   await backupDataFolder(data, at("open-copy"), { createdAt });
   expect(await seenByAnother(join(data, "ledger.db"))).toBe("in-use");
+});
+
+test("a cut that fails releases each lock, also if one cannot be closed as it should (U3)", () => {
+  const data = at("broken");
+  mkdirSync(data);
+  using broken = new DatabaseSync(join(data, "a.db"), { defensive: false });
+  using sound = new DatabaseSync(join(data, "b.db"), { timeout: 0 });
+  for (const database of [broken, sound]) {
+    database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)");
+  }
+  broken.exec("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'broken'");
+  expect(() => takeCut(data, ["a.db", "b.db"])).toThrow("malformed database schema");
+  sound.exec("INSERT INTO t VALUES (1)");
 });
 
 async function smallBackup(name: string) {

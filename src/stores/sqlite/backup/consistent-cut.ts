@@ -11,7 +11,8 @@
 //       recorded before.
 //   U2. A snapshot is a read transaction: the locks last for milliseconds, and the copies, which
 //       take longer, read the snapshots. Writers continue beside them.
-//   U3. Locks are taken in the order of the names, and released together if one is not available.
+//   U3. Locks are taken in the order of the names, and released together if one is not available,
+//       even if one of them cannot be closed as it should.
 //   U4. Only SQLite opens files that may be databases. Closing another descriptor of such a file,
 //       or of its index, would drop the locks that this process has on it.
 
@@ -80,7 +81,15 @@ export function takeCut(folder: string, names: readonly string[]): ConsistentCut
     for (const { reader } of readers.splice(0)) reader.close();
   };
   const locks: PinnedDatabase[] = [];
-  try {
+  const errors: unknown[] = [];
+  const attempt = (work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      errors.push(error);
+    }
+  };
+  attempt(() => {
     for (const name of names) {
       if (name === BROKER_FILE) continue;
       const lock = new DatabaseSync(join(folder, name), { timeout: LOCK_MS_MAX });
@@ -88,12 +97,12 @@ export function takeCut(folder: string, names: readonly string[]): ConsistentCut
       lock.exec("BEGIN IMMEDIATE"); // U1, U3
     }
     for (const name of names) readers.push({ name, reader: pin(join(folder, name)) }); // U2
-  } catch (error) {
+  });
+  // U3; the last one to close must not fold: a backup changes nothing.
+  for (const { name, reader } of locks) attempt(() => closeUnfolded(reader, join(folder, name)));
+  if (errors.length > 0) {
     release();
-    throw error;
-  } finally {
-    // U3; the last one to close must not fold: a backup changes nothing.
-    for (const { name, reader } of locks) closeUnfolded(reader, join(folder, name));
+    throw errors[0];
   }
   const broker = readers.find(({ name }) => name === BROKER_FILE);
   const blobs = broker === undefined ? [] : blobsIn(broker.reader);
