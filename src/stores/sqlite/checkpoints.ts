@@ -131,7 +131,7 @@ export class Checkpoints {
     try {
       const length = this.#logLength();
       if (length < pages) return;
-      if (!this.#mark.begin() && !(freeSpace() && this.#mark.begin())) {
+      if (!this.#beginFold() && !(freeSpace() && this.#beginFold())) {
         if (length >= this.#pages * LOG_GROWTH_MAX) this.#fail(suspectError()); // K6
         return;
       }
@@ -144,6 +144,15 @@ export class Checkpoints {
       }
       this.#mark.end(); // K5
       if (freeSpace()) this.#foldBeyond(pages, fold); // K4
+    }
+  }
+
+  /** Without a mark of its own, for whatever reason, this process does not fold. */
+  #beginFold(): boolean {
+    try {
+      return this.#mark.begin();
+    } catch {
+      return false;
     }
   }
 
