@@ -66,6 +66,11 @@ export function isCorrupt(error: unknown): boolean {
   return code === CORRUPT || code === NOTADB;
 }
 
+/** The file is not a SQLite file. */
+export function isNoDatabase(error: unknown): boolean {
+  return sqliteCode(error) === NOTADB;
+}
+
 /** Like `isCorrupt`; also true if a value does not have the type that was written. */
 export function isDamage(error: unknown): boolean {
   if (sqliteCode(error) !== null) return isCorrupt(error);

@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { type FileHandle, open as openFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test, vi } from "vitest";
 import { chunksOf, describeBlobStore, keep, textOf } from "../../../test/contracts/blob-store.ts";
 import { createFileBlobStore } from "./blob-store.ts";
 
@@ -42,6 +43,22 @@ test("folders that could not be created are created by the next call", async () 
   const cause = expect.objectContaining({ code: "ENOENT" });
   await expect(early).rejects.toMatchObject({ code: "TG_STORE_UNAVAILABLE", cause });
   mkdirSync(join(folder, "blobs", "new"), { recursive: true });
+  await (await store.stage(chunksOf("late"))).publish();
+  expect(files()).toHaveLength(1);
+  await store.close();
+});
+
+test("folders whose names could not be synced are created again by the next call (F8)", async () => {
+  const store = await open();
+  mkdirSync(join(folder, "blobs", "ab"));
+  const handle = await openFile(folder);
+  await handle.close();
+  const failure = Object.assign(new Error("EIO: i/o error, fsync"), { code: "EIO" });
+  const sync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, "sync");
+  sync.mockRejectedValueOnce(failure);
+  await expect(store.stage(chunksOf("early"))).rejects.toThrow("EIO");
+  sync.mockRestore();
+  expect(readdirSync(join(folder, "blobs")).sort()).toEqual(["ab", "new"]);
   await (await store.stage(chunksOf("late"))).publish();
   expect(files()).toHaveLength(1);
   await store.close();

@@ -12,10 +12,12 @@
 //       buffer. So no one may use a chunk after the turn in which it was passed.
 //   F6. DATA/blobs is durable in DATA before a blob is published.
 //   F7. While the disk is full, no blob grows: the remaining space is for commits that free some.
+//   F8. Folders whose names could not be synced are removed: a second sync could succeed without
+//       writing anything, so the next call creates them again.
 
 import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rename, rm, unlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { diskFullError, reasonOf, TidegateError } from "../../core/errors.ts";
 import type { Piece } from "../../core/object-change.ts";
@@ -340,11 +342,20 @@ function piecesWithin(pieces: readonly Piece[], range: ByteRange): WantedBytes[]
 /** Created with the first blob, and durable before any file is in them. */
 async function makeFolders(root: string): Promise<void> {
   const there = new Set(await readdir(root));
-  for (let folder = 0; folder < FOLDERS; folder += 1) {
-    const name = folderName(folder);
-    if (!there.has(name)) await mkdir(join(root, name));
+  const created: string[] = [];
+  try {
+    for (let folder = 0; folder < FOLDERS; folder += 1) {
+      const name = folderName(folder);
+      if (there.has(name)) continue;
+      await mkdir(join(root, name));
+      created.push(name);
+    }
+    await syncFolder(root);
+  } catch (error) {
+    // F8; the first error is what is reported.
+    for (const name of created) await rmdir(join(root, name)).catch(() => {});
+    throw error;
   }
-  await syncFolder(root);
 }
 
 function folderName(folder: number): string {

@@ -1,7 +1,9 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { openGuard } from "./renew-log.ts";
 
 const folder = useTemporaryFolder("checkpoints");
@@ -15,3 +17,25 @@ test("a guard is opened with a time to wait for locks of other processes (K3)", 
   guard.close();
   database.close();
 });
+
+// Earlier versions read NOOP as PASSIVE; without a version, it is that of this process.
+test.each(["3.50.4", "3.51.0", undefined])(
+  "a look at the log folds nothing, whether or not SQLite %s knows NOOP (K1)",
+  (sqliteVersion) => {
+    const path = join(folder, `looks-${sqliteVersion}.db`);
+    const database = new DatabaseSync(path);
+    database.exec("PRAGMA journal_mode = WAL");
+    const options = { path, pages: 20, commitsPerLook: 1, sqliteVersion };
+    const checkpoints = new Checkpoints(database, options);
+    database.exec("CREATE TABLE row (text TEXT)"); // Two pages of log.
+    const grown: number[] = [];
+    for (let commit = 1; commit <= 50; commit += 1) {
+      const before = statSync(path).size;
+      checkpoints.around(() => database.exec("INSERT INTO row VALUES (zeroblob(4000))"));
+      if (statSync(path).size > before) grown.push(commit);
+    }
+    expect(checkpoints.failure).toBeNull();
+    expect(grown).toEqual([7, 14, 21, 28, 35, 42, 49]); // Three pages each.
+    checkpoints.close();
+  },
+);

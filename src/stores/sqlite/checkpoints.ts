@@ -16,10 +16,12 @@
 //   K6. While another process has a mark, nothing is folded. If the log then grows to several times
 //       its size, that process is gone or stuck, and the file has to be renewed.
 
+import { statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { isFull, sqliteCode } from "../../ledger/sql/sqlite-code.ts";
 import { FoldMark, IOERR, suspectError } from "./fold-mark.ts";
 import { closeUnfolded } from "./renew-log.ts";
+import { behindLinks } from "./replace-file.ts";
 
 /** Commits between two looks at the length of the log. */
 const COMMITS_PER_LOOK = 16;
@@ -29,6 +31,10 @@ const CUT_PAGES = 64;
 const MARK_LOOK_MS = 100;
 /** How many times its size the log may grow while another process has the mark (K6). */
 const LOG_GROWTH_MAX = 4;
+/** The first SQLite that knows NOOP; earlier ones read it as PASSIVE and fold without a mark. */
+const NOOP_VERSION = [3, 51] as const;
+const LOG_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
 
 export interface CheckpointOptions {
   readonly path: string;
@@ -36,10 +42,13 @@ export interface CheckpointOptions {
   readonly commitsPerLook?: number | undefined;
   /** Never folds. Default: false. */
   readonly readOnly?: boolean;
+  /** Default: the version of the SQLite of this process. */
+  readonly sqliteVersion?: string | undefined;
 }
 
 export class Checkpoints {
-  readonly #lookAtLog: StatementSync;
+  /** The number of pages in the log. */
+  readonly #logLength: () => number;
   readonly #fold: StatementSync;
   readonly #cut: StatementSync;
   readonly #database: DatabaseSync;
@@ -54,8 +63,9 @@ export class Checkpoints {
 
   constructor(database: DatabaseSync, options: CheckpointOptions) {
     database.exec("PRAGMA wal_autocheckpoint = 0");
-    // SQLite before 3.51 does not know NOOP and folds what it can, which is correct but earlier.
-    this.#lookAtLog = database.prepare("PRAGMA wal_checkpoint(NOOP)");
+    this.#logLength = isNoopKnown(database, options) // F1 of fold-mark.ts
+      ? noopLength(database)
+      : fileLength(database, options.path);
     this.#fold = database.prepare("PRAGMA wal_checkpoint(PASSIVE)");
     this.#cut = database.prepare("PRAGMA wal_checkpoint(TRUNCATE)");
     this.#database = database;
@@ -119,9 +129,9 @@ export class Checkpoints {
 
   #foldBeyond(pages: number, fold: StatementSync, freeSpace = () => false): void {
     try {
-      const length = Number(this.#lookAtLog.get()?.log);
+      const length = this.#logLength();
       if (length < pages) return;
-      if (!this.#mark.begin() && !(freeSpace() && this.#mark.begin())) {
+      if (!this.#beginFold() && !(freeSpace() && this.#beginFold())) {
         if (length >= this.#pages * LOG_GROWTH_MAX) this.#fail(suspectError()); // K6
         return;
       }
@@ -137,8 +147,40 @@ export class Checkpoints {
     }
   }
 
+  /** Without a mark of its own, for whatever reason, this process does not fold. */
+  #beginFold(): boolean {
+    try {
+      return this.#mark.begin();
+    } catch {
+      return false;
+    }
+  }
+
   #fail(error: unknown): void {
     this.#failure ??= error;
     this.#mark.fail();
   }
+}
+
+function isNoopKnown(database: DatabaseSync, { sqliteVersion }: CheckpointOptions): boolean {
+  const version =
+    sqliteVersion ?? String(database.prepare("SELECT sqlite_version() AS version").get()?.version);
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  return major > NOOP_VERSION[0] || (major === NOOP_VERSION[0] && minor >= NOOP_VERSION[1]);
+}
+
+function noopLength(database: DatabaseSync): () => number {
+  const look = database.prepare("PRAGMA wal_checkpoint(NOOP)");
+  return () => Number(look.get()?.log);
+}
+
+/** The size limit makes the log file end with its last page again once the log starts over. */
+function fileLength(database: DatabaseSync, path: string): () => number {
+  database.exec("PRAGMA journal_size_limit = 0");
+  const pageSize = database.prepare("PRAGMA page_size");
+  const log = `${behindLinks(path)}-wal`;
+  return () => {
+    const bytes = (statSync(log, { throwIfNoEntry: false })?.size ?? 0) - LOG_HEADER_BYTES;
+    return Math.max(0, bytes) / (FRAME_HEADER_BYTES + Number(pageSize.get()?.page_size));
+  };
 }

@@ -6,14 +6,17 @@
 //   C2. A file that another process has open is refused: its log could not be cut, so no space
 //       would be given back.
 //   C3. The log of an earlier process is renewed first (renew-log.ts).
+//   C4. If the folder cannot be synced after the rename, a mark stays (F1 of fold-mark.ts). So the
+//       next open writes another copy and syncs its name, before anything is acknowledged in it.
 
-import { statfsSync, statSync } from "node:fs";
+import { rmSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { isCorrupt, isFull } from "../../ledger/sql/sqlite-code.ts";
+import { clearMarks, FoldMark } from "./fold-mark.ts";
 import { megabytes, renewLog, whileLocked } from "./renew-log.ts";
-import { behindLinks, DRAFT_SUFFIX, putDatabaseInPlace, removeDraft } from "./replace-file.ts";
+import { behindLinks, DRAFT_SUFFIX, putInPlace, removeDraft, syncPath } from "./replace-file.ts";
 
 /** A file that was compacted, and its sizes. */
 export interface CompactReport {
@@ -55,11 +58,21 @@ function replaceByCompactCopy(database: DatabaseSync, path: string): void {
     } finally {
       copy.close();
     }
-    putDatabaseInPlace(draft, path);
+    putCompactInPlace(draft, path);
   } catch (error) {
     removeDraft(draft);
     throw error;
   }
+}
+
+/** As `putInPlace`, for a database whose log has been folded: SQLite would apply it to the copy. */
+export function putCompactInPlace(draft: string, path: string): void {
+  syncPath(draft);
+  for (const suffix of ["-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
+  syncPath(dirname(path));
+  if (!new FoldMark(path).begin()) throw fileInUse(path);
+  putInPlace(draft, path); // C4
+  clearMarks(path);
 }
 
 /** The bytes of pages in use. */
@@ -83,7 +96,10 @@ export function fileInUse(path: string): TidegateError {
   return new TidegateError("TG_STORE_LOCKED", `${path} is in use by another process`);
 }
 
-/** An error of SQLite or of the disk as an operating failure; the old file is unchanged. */
+/**
+ * An error of SQLite or of the disk as an operating failure. The file is the old one, or the
+ * complete new one, which the next open copies again (C4).
+ */
 export function compactFault(error: unknown, path: string): unknown {
   if (error instanceof TidegateError || !(error instanceof Error && "code" in error)) return error;
   const code = isFull(error)

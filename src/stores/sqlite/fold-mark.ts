@@ -47,7 +47,7 @@ export class FoldMark {
     this.#failed = `${real}${FAILED}`;
   }
 
-  /** Whether this process may fold now (F1, F2). */
+  /** Whether this process may fold now (F2); throws if the mark cannot be created (F1). */
   begin(): boolean {
     this.#isOwn ||= create(this.#folding);
     return this.#isOwn;
@@ -66,7 +66,11 @@ export class FoldMark {
 
   /** This process has met a failure (F3). */
   fail(): void {
-    create(this.#failed);
+    try {
+      create(this.#failed);
+    } catch {
+      // F3: it may be missing.
+    }
   }
 
   /** Whether a process waits to renew the file (F3). */
@@ -75,13 +79,14 @@ export class FoldMark {
   }
 }
 
-/** Whether this call created the file. */
+/** Whether this call created the file; false if it exists. */
 function create(path: string): boolean {
   try {
     closeSync(openSync(path, "wx"));
     return true;
-  } catch {
-    return false; // It exists, or the disk is full (F1, F3).
+  } catch (error) {
+    if ((error as { code?: string }).code !== "EEXIST") throw error;
+    return false;
   }
 }
 
@@ -89,7 +94,11 @@ function create(path: string): boolean {
 export function noteFailedWrite(path: string, error: unknown): void {
   if (sqliteCode(error) !== IOERR) return;
   const mark = new FoldMark(path);
-  mark.begin();
+  try {
+    mark.begin();
+  } catch {
+    // The failed write is what is reported.
+  }
   mark.fail();
 }
 

@@ -3,8 +3,17 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
+import { Checkpoints } from "./checkpoints.ts";
 import { FoldMark } from "./fold-mark.ts";
-import { closeUnfolded, hasLog, isInUse, megabytes, openGuard, renewLog } from "./renew-log.ts";
+import {
+  closeUnfolded,
+  foldLog,
+  hasLog,
+  isInUse,
+  megabytes,
+  openGuard,
+  renewLog,
+} from "./renew-log.ts";
 
 const folder = useTemporaryFolder("renew-log");
 const ROWS = 100;
@@ -114,4 +123,18 @@ test("only one connection folds at a time (F2)", () => {
   expect([first.begin(), second.begin()]).toEqual([true, false]);
   first.end();
   expect(second.begin()).toBe(true);
+});
+
+test("without a mark nothing is folded, and a renewal reports why there is none (F1)", () => {
+  const path = createLeft();
+  const size = statSync(path).size;
+  const database = new DatabaseSync(path);
+  const unmarkable = join(folder, "missing", "marks.db");
+  expect(() => foldLog(database, unmarkable)).toThrow("ENOENT");
+  const options = { path: unmarkable, pages: ROWS, commitsPerLook: 1 };
+  const checkpoints = new Checkpoints(database, options);
+  checkpoints.around(() => database.exec("INSERT INTO row VALUES (0)"));
+  expect(checkpoints.failure).toBeNull();
+  expect(statSync(path).size).toBe(size);
+  closeUnfolded(database, path);
 });

@@ -94,7 +94,7 @@ export function isInUse(named: string): boolean {
   return whileLocked(behindLinks(named), () => "unfolded") === "in-use";
 }
 
-/** Folds the whole log into the database file; throws if it could not be synced. */
+/** Folds the whole log into the database file; throws if it could not be marked or synced. */
 export function foldLog(database: DatabaseSync, path: string): void {
   const mark = new FoldMark(path);
   if (!mark.begin()) throw inUseError();

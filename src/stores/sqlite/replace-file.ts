@@ -133,14 +133,6 @@ export function putInPlace(draft: string, path: string): void {
   syncPath(dirname(path));
 }
 
-/** As `putInPlace`, for a database whose log has been folded: SQLite would apply it to the copy. */
-export function putDatabaseInPlace(draft: string, path: string): void {
-  syncPath(draft);
-  for (const suffix of ["-wal", "-shm"]) rmSync(`${path}${suffix}`, { force: true });
-  syncPath(dirname(path));
-  putInPlace(draft, path);
-}
-
 function copyBytes(source: number, target: number, onCopied: CopyProgress = () => {}): void {
   const buffer = Buffer.allocUnsafe(COPY_BYTES);
   for (let at = 0; ; ) {

@@ -10,7 +10,9 @@ import { pipeline, tables } from "../../../src/index.ts";
 import { startDev } from "../../../src/run/dev/start-dev.ts";
 import { backupDataFolder } from "../../../src/stores/sqlite/backup/backup-folder.ts";
 import { readBackupManifest } from "../../../src/stores/sqlite/backup/backup-manifest.ts";
+import { databasesIn, takeCut } from "../../../src/stores/sqlite/backup/consistent-cut.ts";
 import { restoreDataFolder } from "../../../src/stores/sqlite/backup/restore-folder.ts";
+import { runChild } from "../../support/child-process.ts";
 import { startCommand, untilHolds } from "../../support/command-process.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -51,6 +53,49 @@ test("a backup that is killed is rejected by a restore", async () => {
   expect(() => restoreDataFolder(at("killed"), at("x1"))).toThrow("is not a finished backup");
   expect(existsSync(at("x1"))).toBe(false);
   await expect(backupDataFolder(data, at("killed"), { createdAt })).rejects.toThrow("is not empty");
+});
+
+const RENEWAL = new URL("../../../src/stores/sqlite/renew-log.ts", import.meta.url).href;
+
+/** What another process finds: whether this one has the database open. */
+async function seenByAnother(path: string): Promise<string> {
+  const script = `import { whileLocked } from ${JSON.stringify(RENEWAL)};
+    process.stdout.write(whileLocked(${JSON.stringify(path)}, () => "unfolded"));`;
+  const { stdout, stderr } = await runChild(process.execPath, [
+    "--input-type=module",
+    "-e",
+    script,
+  ]);
+  return stdout || stderr;
+}
+
+test("a database that this process has open stays locked by it after a backup", async () => {
+  const data = at("open");
+  mkdirSync(data);
+  using database = new DatabaseSync(join(data, "ledger.db"));
+  database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)");
+  writeFileSync(join(data, "notes.txt"), "no database".repeat(100));
+  new DatabaseSync(join(data, "empty.db")).close();
+  using foreign = new DatabaseSync(join(data, "orders-wal"));
+  foreign.exec("CREATE TABLE t (x)");
+  expect(await seenByAnother(join(data, "ledger.db"))).toBe("in-use");
+  expect(databasesIn(data)).toEqual(["ledger.db", "orders-wal"]);
+  expect(await seenByAnother(join(data, "ledger.db"))).toBe("in-use");
+  await backupDataFolder(data, at("open-copy"), { createdAt });
+  expect(await seenByAnother(join(data, "ledger.db"))).toBe("in-use");
+});
+
+test("a cut that fails releases each lock, also if one cannot be closed as it should (U3)", () => {
+  const data = at("broken");
+  mkdirSync(data);
+  using broken = new DatabaseSync(join(data, "a.db"), { defensive: false });
+  using sound = new DatabaseSync(join(data, "b.db"), { timeout: 0 });
+  for (const database of [broken, sound]) {
+    database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x)");
+  }
+  broken.exec("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'broken'");
+  expect(() => takeCut(data, ["a.db", "b.db"])).toThrow("malformed database schema");
+  sound.exec("INSERT INTO t VALUES (1)");
 });
 
 async function smallBackup(name: string) {

@@ -11,19 +11,25 @@
 //       recorded before.
 //   U2. A snapshot is a read transaction: the locks last for milliseconds, and the copies, which
 //       take longer, read the snapshots. Writers continue beside them.
-//   U3. Locks are taken in the order of the names, and released together if one is not available.
+//   U3. Locks are taken in the order of the names, and released together if one is not available,
+//       even if one of them cannot be closed as it should.
+//   U4. Only SQLite opens files that may be databases. Closing another descriptor of such a file,
+//       or of its index, would drop the locks that this process has on it.
 
-import { closeSync, openSync, readdirSync, readSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { isNoDatabase } from "../../../ledger/sql/sqlite-code.ts";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf } from "../broker/broker-schema.ts";
+import { LOCK_FILE } from "../broker/folder-lock.ts";
 import { OBJECT_SCHEMA_VERSION } from "../broker/object-schema.ts";
 import { closeUnfolded } from "../renew-log.ts";
 
-const HEADER = "SQLite format 3\0";
 /** How long a writer may hold a database before the backup gives up. */
 const LOCK_MS_MAX = 10_000;
 const LEFTOVERS = [".new", COMPACT_SUFFIX];
+/** End the names of files that SQLite and fold-mark.ts keep beside a database. */
+const COMPANIONS = ["-wal", "-shm", "-journal", "-folding", "-failed"];
 
 export interface PinnedDatabase {
   /** The name of the file in the data folder. */
@@ -41,22 +47,30 @@ export interface ConsistentCut {
 
 /** The SQLite files of a folder, by name. */
 export function databasesIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
+  const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() || entry.isSymbolicLink())
-    .map(({ name }) => name)
+    .map(({ name }) => name);
+  const beside = new Set(names.flatMap((name) => COMPANIONS.map((suffix) => `${name}${suffix}`)));
+  return names
+    .filter((name) => name !== LOCK_FILE && !beside.has(name)) // U4
     .filter((name) => !LEFTOVERS.some((suffix) => name.endsWith(suffix)))
     .filter((name) => isDatabase(join(folder, name)))
     .toSorted();
 }
 
+/** U4; a database that cannot be read now is one, and the cut reports why. */
 function isDatabase(path: string): boolean {
-  const file = openSync(path, "r");
+  const stats = statSync(path);
+  if (!stats.isFile() || stats.size === 0) return false;
+  let database: DatabaseSync | undefined;
   try {
-    const header = Buffer.alloc(HEADER.length);
-    readSync(file, header, 0, header.length, 0);
-    return header.toString("latin1") === HEADER;
+    database = new DatabaseSync(path, { readOnly: true });
+    database.prepare("PRAGMA schema_version").get();
+    return true;
+  } catch (error) {
+    return !isNoDatabase(error);
   } finally {
-    closeSync(file);
+    database?.close();
   }
 }
 
@@ -67,7 +81,15 @@ export function takeCut(folder: string, names: readonly string[]): ConsistentCut
     for (const { reader } of readers.splice(0)) reader.close();
   };
   const locks: PinnedDatabase[] = [];
-  try {
+  const errors: unknown[] = [];
+  const attempt = (work: () => void) => {
+    try {
+      work();
+    } catch (error) {
+      errors.push(error);
+    }
+  };
+  attempt(() => {
     for (const name of names) {
       if (name === BROKER_FILE) continue;
       const lock = new DatabaseSync(join(folder, name), { timeout: LOCK_MS_MAX });
@@ -75,12 +97,12 @@ export function takeCut(folder: string, names: readonly string[]): ConsistentCut
       lock.exec("BEGIN IMMEDIATE"); // U1, U3
     }
     for (const name of names) readers.push({ name, reader: pin(join(folder, name)) }); // U2
-  } catch (error) {
+  });
+  // U3; the last one to close must not fold: a backup changes nothing.
+  for (const { name, reader } of locks) attempt(() => closeUnfolded(reader, join(folder, name)));
+  if (errors.length > 0) {
     release();
-    throw error;
-  } finally {
-    // U3; the last one to close must not fold: a backup changes nothing.
-    for (const { name, reader } of locks) closeUnfolded(reader, join(folder, name));
+    throw errors[0];
   }
   const broker = readers.find(({ name }) => name === BROKER_FILE);
   const blobs = broker === undefined ? [] : blobsIn(broker.reader);

@@ -18,10 +18,11 @@ import {
   compactFault,
   fileInUse,
   liveBytesOf,
+  putCompactInPlace,
   requireSpace,
 } from "../compact-file.ts";
 import { isInUse, renewLog } from "../renew-log.ts";
-import { putDatabaseInPlace, removeDraft } from "../replace-file.ts";
+import { removeDraft } from "../replace-file.ts";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf, openVerifier } from "./broker-schema.ts";
 import { verifyTables } from "./broker-snapshot.ts";
 import { checkBrokerFiles, corrupt } from "./file-check.ts";
@@ -59,7 +60,7 @@ function compactLocked(folder: string, path: string, onProgress: CompactProgress
     requireSpace(path, liveBytes);
     onProgress(path, liveBytes);
     copyLive(path, draft);
-    putDatabaseInPlace(draft, path); // C2, C3
+    putCompactInPlace(draft, path); // C2, C3
   } catch (error) {
     removeDraft(draft);
     throw error;

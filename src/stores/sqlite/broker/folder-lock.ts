@@ -26,7 +26,7 @@ import { isBusy, isDamage } from "../../../ledger/sql/sqlite-code.ts";
 import { corrupt } from "./file-check.ts";
 import { makeFolder } from "./make-folder.ts";
 
-const LOCK_FILE = "broker.lock";
+export const LOCK_FILE = "broker.lock";
 const PID_FILE = "broker.pid";
 /** Longer than a look at the lock takes (L5). */
 const LOOK_MS_MAX = 250;
