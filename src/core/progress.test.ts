@@ -103,14 +103,14 @@ test.each<[string, () => Progress<number, unknown>]>([
 );
 
 test("leaving the loop over a generator ends it, and the result says how far it came (P2)", async () => {
-  let taken = 0;
+  let count = 0;
   async function* steps() {
     for (;;) {
-      taken += 1;
-      yield taken;
+      count += 1;
+      yield count;
     }
   }
-  const progress = progressOf(steps(), () => taken);
+  const progress = progressOf(steps(), () => count);
   for await (const step of progress) if (step === 2) break;
   expect(await progress.result()).toBe(2);
 });

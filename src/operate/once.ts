@@ -4,7 +4,7 @@
 export class Once<T> {
   #opening: Promise<T> | null = null;
 
-  /** Null if it is not open, and nobody opens it. */
+  /** Null if it is not open, and no call opens it. */
   get opening(): Promise<T> | null {
     return this.#opening;
   }

@@ -1,7 +1,4 @@
-import { once } from "node:events";
-import { writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ManualClock } from "../../test/support/manual-clock.ts";
@@ -118,25 +115,14 @@ test("an opening that failed is tried again by the next call (S2)", async () => 
 });
 
 test("a cloud that does not answer is looked for again by the next call (S2)", async () => {
-  const answering = createServer((_, response) => response.end('{"service":"tidegate"}')).listen(
-    0,
-    "127.0.0.1",
-  );
-  await once(answering, "listening");
-  const { port } = answering.address() as AddressInfo;
-  const announce = (at: number) =>
-    writeFileSync(
-      join(data, "endpoint.json"),
-      JSON.stringify({ endpoint: `http://127.0.0.1:${at}`, pid: process.pid }),
-    );
-  announce(1);
+  const file = join(data, "endpoint.json");
+  writeFileSync(file, JSON.stringify({ endpoint: "http://127.0.0.1:1", pid: process.pid }));
   const sources = new Sources({ data });
-  expect((await sources.server()).cloud?.failure).not.toBe(null);
-  announce(port);
-  const found = await sources.server();
-  answering.close();
-  expect(found.cloud?.failure).toBe(null);
-  expect(await sources.server()).toBe(found);
+  expect((await sources.server()).cloud?.failure).toContain("did not answer");
+  rmSync(file);
+  const server = await sources.server();
+  expect(server.cloud).toBe(null);
+  expect(await sources.server()).toBe(server);
 });
 
 test("options that do not fit are refused with a sentence that is true", async () => {

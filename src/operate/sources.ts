@@ -64,7 +64,7 @@ export interface SourceOptions {
   readonly queue?: string | Queue | undefined;
   /** ARN of the topic that jobs are sent to, instead of a queue. */
   readonly topic?: string | undefined;
-  /** An outbox URL, or an open outbox. Default: in the store at the ledger's URL, if not DynamoDB. */
+  /** An outbox URL, or an open outbox. Default: the ledger's URL, except on DynamoDB. */
   readonly outbox?: string | Outbox | undefined;
   /** Name, URL or ARN of the dead-letter queue, or the queue. Default: by the redrive policy. */
   readonly deadLetterQueue?: string | Queue | null | undefined;
