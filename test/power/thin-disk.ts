@@ -4,6 +4,8 @@
 //       have their space, so only new blocks of files fail and the file system stays writable.
 //   D2. A power cut is a copy of the backing, while the file system is still mounted and without a
 //       sync: what is only in the page cache is gone. Mounting the copy replays the journal.
+//   D3. A test beside this one may have a mount namespace, which keeps a copy of every mount. So a
+//       mount is detached, and ends with the last of its copies.
 
 import { execFileSync } from "node:child_process";
 import {
@@ -54,7 +56,7 @@ export function mountThinDisk(folder: string, mount: string): ThinDisk {
       mountAt(target, ["-o", "loop", copy]);
     },
     unmount: () => {
-      for (const target of mounted) run("umount", [target]);
+      for (const target of mounted) run("umount", ["--lazy", target]); // D3
     },
   };
 }
