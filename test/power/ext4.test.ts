@@ -14,7 +14,7 @@ import { brokenPromises, type StoreKind } from "./promises.ts";
 import { mountThinDisk, type ThinDisk } from "./thin-disk.ts";
 
 const KINDS: readonly StoreKind[] = ["broker", "ledger", "outbox"];
-/** Each renewal takes new blocks, which the thin backing never gets back: more rounds would fill it. */
+/** Each renewal takes new blocks, which the backing never gets back: more rounds would fill it. */
 const ROUNDS = isFullSize ? 2 : 1;
 /** Promises before the device is full, and after it has space again. */
 const PROMISES_BEFORE = 40;
