@@ -1,9 +1,9 @@
 // PostgreSQL: a plain COPY in one transaction against the sink.
 
 import pg from "pg";
-import { runPostgresWrites } from "../../src/ledger/sql/postgres-writes.ts";
 import { createTableSink } from "../../src/sinks/table/index.ts";
 import { createPostgresLedger } from "../../src/stores/postgres/ledger.ts";
+import { runPostgresWrites } from "../../src/stores/postgres/sql/sink-writes.ts";
 import { clock, SPEC, type TableBench } from "./measure.ts";
 
 const CHUNK_ROWS = 5_000;

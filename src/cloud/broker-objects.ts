@@ -10,8 +10,8 @@ import type { OperationResult } from "../broker/model/operations.ts";
 import { readDetail } from "../broker/model/s3/object-detail.ts";
 import type { S3Code, S3Fault } from "../broker/model/s3/s3-fault.ts";
 import { TidegateError } from "../core/errors.ts";
-import type { StoredObject } from "../core/object-change.ts";
-import type { BlobStore } from "../ports/blob-store.ts";
+import type { BlobStore } from "../ports/broker/blob-store.ts";
+import type { StoredObject } from "../ports/broker/object-change.ts";
 import type { ObjectPin, ObjectSource, OpenedObject } from "../ports/objects/object-source.ts";
 import type { ByteSource } from "../ports/rows.ts";
 

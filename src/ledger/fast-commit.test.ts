@@ -8,7 +8,7 @@ import type { RecordItem } from "./ledger-calls.ts";
 import { stepCall } from "./record-call.ts";
 import { encodeEntries } from "./record-log.ts";
 import { asRecordKey, fenceOf, RETENTION_MS_DEFAULT as retentionMs } from "./record-state.ts";
-import { toColumns } from "./sql/record-columns.ts";
+import { toColumns } from "./rows/record-columns.ts";
 
 const key = asRecordKey("a");
 const T0 = epochMs(1_700_000_000_000);

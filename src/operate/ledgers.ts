@@ -6,7 +6,7 @@ import { type Progress, progressOf } from "../core/progress.ts";
 import type { ClockLeap } from "../core/store-clock.ts";
 import { durationMs, subtractMs } from "../core/units.ts";
 import { asRecordKey } from "../ledger/record-state.ts";
-import { type PurgeableStore, purgeRows } from "../ledger/sql/purge-rows.ts";
+import { type PurgeableStore, purgeRows } from "../ledger/rows/purge-rows.ts";
 import { describeLeap } from "../ledger/store-time.ts";
 import type { Ledger, RecordView, ScopeStats } from "../ports/ledger.ts";
 import { parseStoreUrl } from "../run/open/store-url.ts";

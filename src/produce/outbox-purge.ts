@@ -9,7 +9,7 @@
 
 import { reasonOf } from "../core/errors.ts";
 import { addMs, type DurationMs, durationMs, type EpochMs, hours, minutes } from "../core/units.ts";
-import { purgeRows } from "../ledger/sql/purge-rows.ts";
+import { purgeRows } from "../ledger/rows/purge-rows.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Outbox } from "../ports/outbox.ts";
 import type { Random } from "../ports/random.ts";

@@ -7,7 +7,7 @@ import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { TidegateError } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
 import { days } from "../core/units.ts";
-import type { BrokerStore } from "../ports/broker-store.ts";
+import type { BrokerStore } from "../ports/broker/broker-store.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger } from "../ports/ledger.ts";
 import type { Outbox } from "../ports/outbox.ts";

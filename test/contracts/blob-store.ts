@@ -2,8 +2,8 @@
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Piece } from "../../src/core/object-change.ts";
-import type { BlobStore, StagedBlob } from "../../src/ports/blob-store.ts";
+import type { BlobStore, StagedBlob } from "../../src/ports/broker/blob-store.ts";
+import type { Piece } from "../../src/ports/broker/object-change.ts";
 
 export async function* chunksOf(...chunks: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) yield typeof chunk === "string" ? Buffer.from(chunk) : chunk;

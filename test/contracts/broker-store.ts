@@ -3,15 +3,15 @@
 
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { epochMs } from "../../src/core/units.ts";
 import type {
   Change,
   DedupEntry,
   MessageContent,
   MessageHead,
   StoredDocument,
-} from "../../src/core/broker-change.ts";
-import { epochMs } from "../../src/core/units.ts";
-import type { BrokerStore } from "../../src/ports/broker-store.ts";
+} from "../../src/ports/broker/broker-change.ts";
+import type { BrokerStore } from "../../src/ports/broker/broker-store.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 import { isFullSize } from "../support/full-size.ts";
 

@@ -3,9 +3,13 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ObjectChange, ObjectReads, StoredObject } from "../../src/core/object-change.ts";
 import { epochMs } from "../../src/core/units.ts";
-import type { BrokerStore } from "../../src/ports/broker-store.ts";
+import type { BrokerStore } from "../../src/ports/broker/broker-store.ts";
+import type {
+  ObjectChange,
+  ObjectReads,
+  StoredObject,
+} from "../../src/ports/broker/object-change.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 import { loadAll, type StoreHome } from "./broker-store.ts";
 

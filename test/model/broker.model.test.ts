@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import { createBroker } from "../../src/broker/engine/create-broker.ts";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
-import type { BrokerStore } from "../../src/ports/broker-store.ts";
+import type { BrokerStore } from "../../src/ports/broker/broker-store.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";
 import { microtaskTurn } from "../support/broker/manual-time.ts";
 import { patienceMs } from "../support/patience.ts";

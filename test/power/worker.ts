@@ -9,8 +9,8 @@
 import { openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import type { Change } from "../../src/core/broker-change.ts";
 import { systemPorts } from "../../src/platform/index.ts";
+import type { Change } from "../../src/ports/broker/broker-change.ts";
 import { createFileBlobStore } from "../../src/stores/files/blob-store.ts";
 import { createSqliteBrokerStore } from "../../src/stores/sqlite/broker/broker-store.ts";
 import { compactBrokerFolder } from "../../src/stores/sqlite/broker/compact-folder.ts";

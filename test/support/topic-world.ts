@@ -15,11 +15,11 @@ import type {
   PublishedMessage,
 } from "../../src/broker/model/sns/topic-operations-contract.ts";
 import { createVirtualClock, type VirtualClock } from "../../src/cloud/virtual-clock.ts";
-import type { Change } from "../../src/core/broker-change.ts";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { epochMs } from "../../src/core/units.ts";
 import { systemTurn } from "../../src/platform/system-turn.ts";
-import type { BrokerStore } from "../../src/ports/broker-store.ts";
+import type { Change } from "../../src/ports/broker/broker-change.ts";
+import type { BrokerStore } from "../../src/ports/broker/broker-store.ts";
 import type { HttpPost } from "../../src/ports/http/http-client.ts";
 import type { Signer } from "../../src/ports/signer.ts";
 import { createMemoryBrokerStore } from "../../src/stores/memory/broker-store.ts";

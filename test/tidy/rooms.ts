@@ -24,11 +24,14 @@ const RECORDS = [...SEAMS, "ledger"];
 /** The broker's refusals: the same values in model, engine and wire. */
 const FAULTS = "src/broker/model/fault.ts";
 
+/** The changes that the models decide on and the BrokerStore saves: types, and no other port. */
+const BROKER_CHANGES = ["src/ports/broker/broker-change.ts", "src/ports/broker/object-change.ts"];
+
 export const ROOMS: Readonly<Record<string, Room>> = {
   core: { imports: [], packages: ["node:crypto"] },
   ports: { imports: ["core"], packages: [] },
   ledger: { imports: SEAMS, packages: [] },
-  "broker/model": { imports: ["core"], packages: [] },
+  "broker/model": { imports: ["core"], files: BROKER_CHANGES, packages: [] },
   "broker/engine": { imports: [...SEAMS, "broker/model"], packages: [] },
   "broker/wire": {
     imports: [...SEAMS, "broker/engine"],
@@ -70,14 +73,16 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "stores/files": {
     imports: RECORDS,
+    // The broker's log and its blobs share a disk, and say in the same words that it is full.
+    files: ["src/stores/sqlite/sqlite-code.ts"],
     packages: ["node:fs", "node:path", "node:crypto"],
     machine: true,
   },
   "stores/postgres": { imports: RECORDS, packages: ["pg"], machine: true },
   "stores/dynamodb": { imports: RECORDS, packages: ["@aws-sdk/client-dynamodb"], machine: true },
-  // A sink's own SQLite file is renewed after a failure as a ledger's is.
+  // A table may be in a database of its own: connection, time limits and faults are as a ledger's.
   "sinks/table": {
-    imports: [...RECORDS, "stores/sqlite"],
+    imports: [...RECORDS, "stores/sqlite", "stores/postgres"],
     packages: ["node:sqlite", "pg"],
     machine: true,
   },

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { InvariantError } from "../../core/assert.ts";
-import type { MessageHead } from "../../core/broker-change.ts";
 import { createSeededRandom } from "../../core/seeded-random.ts";
 import { epochMs } from "../../core/units.ts";
+import type { MessageHead } from "../../ports/broker/broker-change.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 import { Batch } from "./batch.ts";
 import { ContentCache } from "./content-cache.ts";

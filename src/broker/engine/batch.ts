@@ -5,10 +5,10 @@
 //   B3. The batch is full once it has read and written TEXT_MAX, however few operations it has.
 
 import { InvariantError } from "../../core/assert.ts";
-import type { Change, MessageContent } from "../../core/broker-change.ts";
 import { isCorruption } from "../../core/errors.ts";
 import type { EpochMs } from "../../core/units.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { Change, MessageContent } from "../../ports/broker/broker-change.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 import type { ReplySpace } from "../../ports/http/reply-space.ts";
 import type { Random } from "../../ports/random.ts";
 import type { ModelStep } from "../model/step.ts";

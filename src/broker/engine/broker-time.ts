@@ -6,7 +6,6 @@
 //   B3. A store in which nothing can expire is not asked: every clock is right for it.
 //   B4. Each leap is reported once.
 
-import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { RunningTime } from "../../core/running-time.ts";
 import {
@@ -17,7 +16,8 @@ import {
   type StoreClockOptions,
 } from "../../core/store-clock.ts";
 import { type DurationMs, type EpochMs, epochMs, hours, minutes } from "../../core/units.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 import type { Clock } from "../../ports/clock.ts";
 
 /** The document of the collection "broker" that holds the clock. */

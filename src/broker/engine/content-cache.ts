@@ -9,7 +9,7 @@
 //       generation's collector then treats everything that was ever in them as alive.)
 
 import { assert } from "../../core/assert.ts";
-import type { MessageContent } from "../../core/broker-change.ts";
+import type { MessageContent } from "../../ports/broker/broker-change.ts";
 
 /** The cost of a cached message apart from its text: the objects and the id. */
 const OVERHEAD_BYTES = 250;

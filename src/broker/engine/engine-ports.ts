@@ -1,7 +1,7 @@
 // Engine ports: what the engine gets from outside.
 
 import type { StoreClockOptions } from "../../core/store-clock.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { ReplySpace } from "../../ports/http/reply-space.ts";
 import type { Random } from "../../ports/random.ts";

@@ -3,7 +3,7 @@ import { expect, test, vi } from "vitest";
 import { EngineBench, engineTurns, watch } from "../../../test/support/broker/engine-bench.ts";
 import { arn, entry, inGroup, receiveInput } from "../../../test/support/broker/model-bench.ts";
 import { durationMs } from "../../core/units.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 import { DedupWindow } from "../model/sqs/dedup-window.ts";
 

@@ -28,11 +28,11 @@
 //       (ports/http/reply-space.ts).
 
 import { assert } from "../../core/assert.ts";
-import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { succeed } from "../../core/result.ts";
 import type { ClockLeap } from "../../core/store-clock.ts";
 import { addMs, type EpochMs } from "../../core/units.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
 import type { BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import { runHousekeeping, sweepGarbage } from "../model/housekeeping.ts";
 import { nextPendingHttpAt } from "../model/sns/pending-http.ts";

@@ -4,8 +4,8 @@
 //   H2. A broker in which nothing can expire sets no timer, until a change needs housekeeping
 //       again.
 
-import type { Change } from "../../core/broker-change.ts";
 import { addMs, durationMs, type EpochMs, epochMs } from "../../core/units.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
 import type { BrokerState } from "../model/broker-state.ts";
 import { hasHousekeeping, nextHousekeepingAt } from "../model/housekeeping.ts";
 

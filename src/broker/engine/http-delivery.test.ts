@@ -7,7 +7,7 @@ import {
   type TopicWorld,
   type WorldOptions,
 } from "../../../test/support/topic-world.ts";
-import type { Change } from "../../core/broker-change.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
 import type { HttpPost } from "../../ports/http/http-client.ts";
 
 const URL = "http://endpoint.test/hook";

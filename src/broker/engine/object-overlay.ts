@@ -3,7 +3,7 @@
 //   V2. A listing sees only the store; the engine runs one only while the batch changed no objects.
 
 import { assert } from "../../core/assert.ts";
-import type { Change } from "../../core/broker-change.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
 import type {
   KeyPosition,
   ObjectReads,
@@ -11,7 +11,7 @@ import type {
   StoredObject,
   StoredPart,
   StoredUpload,
-} from "../../core/object-change.ts";
+} from "../../ports/broker/object-change.ts";
 
 /** The changes of the batch to one key. */
 interface TouchedKey {

@@ -5,10 +5,10 @@
 //   Y2. The same store gives the same state, whenever and however often it is loaded. Only messages
 //       that turned out to be damaged are left out (set-aside.ts).
 
-import type { StoredDocument } from "../../core/broker-change.ts";
 import type { RunningTime } from "../../core/running-time.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { StoredDocument } from "../../ports/broker/broker-change.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 import { type BrokerIdentity, BrokerState } from "../model/broker-state.ts";
 import type { BucketRecord } from "../model/s3/bucket.ts";
 import type { SubscriptionRecord } from "../model/sns/subscription.ts";

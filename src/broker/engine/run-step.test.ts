@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { EngineBench } from "../../../test/support/broker/engine-bench.ts";
 import { arn, entry } from "../../../test/support/broker/model-bench.ts";
 import { TidegateError } from "../../core/errors.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 import type { Origin } from "../model/s3/s3-operations.ts";
 

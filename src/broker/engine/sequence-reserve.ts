@@ -2,7 +2,7 @@
 // (W5 of engine.ts). So numbers of a batch whose commit failed are never given out twice.
 
 import { assert } from "../../core/assert.ts";
-import type { Change } from "../../core/broker-change.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
 
 const SEQUENCE_BLOCK = 4_096;
 

@@ -3,7 +3,7 @@ import { EngineBench, engineTurns } from "../../../test/support/broker/engine-be
 import { arn, entry, inGroup } from "../../../test/support/broker/model-bench.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { durationMs } from "../../core/units.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 import { createMemoryBrokerStore } from "../../stores/memory/broker-store.ts";
 
 /** A store that damages the messages a test chooses. */

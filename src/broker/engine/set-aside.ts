@@ -8,7 +8,7 @@
 //       that each of them does not cost a reload of its own.
 
 import { isCorruption, TidegateError } from "../../core/errors.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 
 /** How many numbers away a message may be that shares the damaged row (A3). */
 const NEIGHBOURS = 64;

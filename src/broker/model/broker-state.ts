@@ -7,10 +7,10 @@
 //       nothing: on load the message is again purged, orphaned or expired.
 
 import { assert, present } from "../../core/assert.ts";
-import type { MessageHead } from "../../core/broker-change.ts";
 import { SQS_DELETED_NAME_WAIT_MS } from "../../core/limits.ts";
 import { RunningTime } from "../../core/running-time.ts";
 import type { EpochMs } from "../../core/units.ts";
+import type { MessageHead } from "../../ports/broker/broker-change.ts";
 import { type MessageFaults, NO_MESSAGE_FAULTS } from "./message-faults.ts";
 import type { BucketRecord } from "./s3/bucket.ts";
 import { Topics } from "./sns/topics.ts";

@@ -4,7 +4,6 @@
 //       virtual clock does not stop every minute. It walks all queues: call it after housekeeping
 //       has run, and again only after a change for which `hasHousekeeping` is true.
 
-import type { Change } from "../../core/broker-change.ts";
 import {
   SQS_DEDUP_WINDOW_MS,
   SQS_DELETED_NAME_WAIT_MS,
@@ -12,6 +11,7 @@ import {
 } from "../../core/limits.ts";
 import type { RunningTime } from "../../core/running-time.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
 import type { BrokerState } from "./broker-state.ts";
 import { nextTopicHousekeepingAt, runTopicHousekeeping } from "./sns/topic-housekeeping.ts";
 import type { QueueState } from "./sqs/queue.ts";

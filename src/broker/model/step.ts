@@ -1,9 +1,9 @@
 // Step: everything that an operation may use while it runs. The model learns of the world only
 // through it, so the same operations in the same order always give the same results.
 
-import type { Change, MessageContent } from "../../core/broker-change.ts";
-import type { ObjectReads } from "../../core/object-change.ts";
 import type { EpochMs } from "../../core/units.ts";
+import type { Change, MessageContent } from "../../ports/broker/broker-change.ts";
+import type { ObjectReads } from "../../ports/broker/object-change.ts";
 
 export interface ModelStep {
   /** The same instant for the whole step, never earlier than that of the previous step. */

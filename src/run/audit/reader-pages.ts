@@ -15,8 +15,8 @@ import {
 } from "../../audit/record-match.ts";
 import { assert, present } from "../../core/assert.ts";
 import type { EpochMs } from "../../core/units.ts";
-import type { FlatRecord } from "../../ledger/flat-records.ts";
 import { inputVersionOf } from "../../ledger/record-input.ts";
+import type { FlatRecord } from "../../ledger/rows/flat-records.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 
 export type FlatPage = readonly (string | number | null | AuditedState)[];

@@ -5,7 +5,7 @@
 
 import type { EpochMs } from "../../core/units.ts";
 import { CONSUMER_METRICS } from "../../ingest/telemetry/metrics.ts";
-import type { PurgeableStore } from "../../ledger/sql/purge-rows.ts";
+import type { PurgeableStore } from "../../ledger/rows/purge-rows.ts";
 import { describeLeap } from "../../ledger/store-time.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";

@@ -6,7 +6,7 @@
 
 import { reasonOf } from "../../core/errors.ts";
 import { type DurationMs, durationMs, hours, minutes } from "../../core/units.ts";
-import { type PurgeableStore, type PurgeOptions, purgeRows } from "../../ledger/sql/purge-rows.ts";
+import { type PurgeableStore, type PurgeOptions, purgeRows } from "../../ledger/rows/purge-rows.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Random } from "../../ports/random.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";

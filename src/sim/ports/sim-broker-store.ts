@@ -13,10 +13,10 @@
 //   D5. A power cut hits a commit: that one and all that are in flight fail and are lost.
 
 import { parseDetail } from "../../broker/model/sqs/message-detail.ts";
-import type { Change } from "../../core/broker-change.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { SQS_RETENTION_MS_DEFAULT } from "../../core/limits.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 import { namesOfMessage, simDeadLetterOf } from "../dead-letter.ts";
 import { hashText, mixWords } from "../faults/named-random.ts";
 import type { History } from "../history.ts";

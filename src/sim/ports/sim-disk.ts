@@ -8,8 +8,8 @@
 //       then a power cut keeps either name.
 //   K4. After a power cut nothing is in doubt: what is visible is what is on the disk.
 
-import type { Change } from "../../core/broker-change.ts";
-import type { BrokerStore } from "../../ports/broker-store.ts";
+import type { Change } from "../../ports/broker/broker-change.ts";
+import type { BrokerStore } from "../../ports/broker/broker-store.ts";
 
 export interface WrittenCommit {
   readonly changes: readonly Change[];

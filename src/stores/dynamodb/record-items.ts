@@ -11,7 +11,7 @@ import { epochMs } from "../../core/units.ts";
 import { fromAppliedText, toAppliedText } from "../../ledger/object-order.ts";
 import { fromInputColumns, toInputColumns } from "../../ledger/record-input.ts";
 import { ABSENT, asRecordKey } from "../../ledger/record-state.ts";
-import { fromColumns, toColumns } from "../../ledger/sql/record-columns.ts";
+import { fromColumns, toColumns } from "../../ledger/rows/record-columns.ts";
 import type {
   LedgerScope,
   ObjectState,

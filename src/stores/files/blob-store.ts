@@ -20,10 +20,10 @@ import { statSync } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { diskFullError, reasonOf, TidegateError } from "../../core/errors.ts";
-import type { Piece } from "../../core/object-change.ts";
-import { isFull } from "../../ledger/sql/sqlite-code.ts";
-import type { BlobStore, ByteRange, StagedBlob } from "../../ports/blob-store.ts";
-import type { StoreSpace } from "../../ports/broker-store.ts";
+import type { BlobStore, ByteRange, StagedBlob } from "../../ports/broker/blob-store.ts";
+import type { StoreSpace } from "../../ports/broker/broker-store.ts";
+import type { Piece } from "../../ports/broker/object-change.ts";
+import { isFull } from "../sqlite/sqlite-code.ts";
 import { SharedSync } from "./shared-sync.ts";
 
 const ID_PATTERN = /^[0-9a-f]{32}$/;

@@ -2,8 +2,8 @@
 // as there is no other place for them.
 
 import { present } from "../../core/assert.ts";
-import type { Piece } from "../../core/object-change.ts";
-import type { BlobStore, ByteRange, StagedBlob } from "../../ports/blob-store.ts";
+import type { BlobStore, ByteRange, StagedBlob } from "../../ports/broker/blob-store.ts";
+import type { Piece } from "../../ports/broker/object-change.ts";
 
 export function createMemoryBlobStore(): BlobStore {
   const blobs = new Map<string, Uint8Array>();

@@ -3,15 +3,15 @@
 //   M2. Heads and contents never change in place: values that load() returned stay the same.
 
 import { assert, present, unreachable } from "../../core/assert.ts";
+import { TidegateError } from "../../core/errors.ts";
 import type {
   Change,
   DedupEntry,
   MessageContent,
   MessageHead,
   StoredDocument,
-} from "../../core/broker-change.ts";
-import { TidegateError } from "../../core/errors.ts";
-import type { BrokerStore, StoreSnapshot } from "../../ports/broker-store.ts";
+} from "../../ports/broker/broker-change.ts";
+import type { BrokerStore, StoreSnapshot } from "../../ports/broker/broker-store.ts";
 import { MemoryObjects } from "./object-table.ts";
 
 interface StoredMessage {

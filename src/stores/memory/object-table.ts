@@ -10,7 +10,7 @@ import type {
   StoredObject,
   StoredPart,
   StoredUpload,
-} from "../../core/object-change.ts";
+} from "../../ports/broker/object-change.ts";
 
 /** The sort position of a row; omitted parts sort first. */
 interface Position {

@@ -4,17 +4,17 @@
 //       are done before any that is locked is waited for.
 //   B2. A locked record is "busy" for a claim or a direct commit: its delivery is returned, and no
 //       attempt is counted. Any other call must not be dropped, so it is repeated until it outlasts
-//       a frozen holder (W4 of ledger/sql/sql-limits.ts), and only then fails.
+//       a frozen holder (W4 of sql/sql-limits.ts), and only then fails.
 
 import { present } from "../../core/assert.ts";
 import { addMs, type DurationMs, durationMs } from "../../core/units.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
-import { IDLE_MS_MAX, retryBusy, type SqlLimits } from "../../ledger/sql/sql-limits.ts";
-import { isSqlBusy } from "../../ledger/sql/sql-state.ts";
 import type { LedgerTime } from "../../ledger/store-time.ts";
 import { runLocked } from "./locked-batch.ts";
 import type { LedgerTables } from "./record-rows.ts";
+import { IDLE_MS_MAX, retryBusy, type SqlLimits } from "./sql/sql-limits.ts";
+import { isSqlBusy } from "./sql/sql-state.ts";
 import { limitsOf } from "./time-limits.ts";
 
 /** The wait for the locks of one record of a batch (B1). */

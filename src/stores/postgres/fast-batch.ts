@@ -8,10 +8,10 @@ import type { RecordResult } from "../../ledger/record-call.ts";
 import { stepCall } from "../../ledger/record-call.ts";
 import { encodeEntries } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
-import { lostTransaction } from "../../ledger/sql/sql-state.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { KeyedRecord, LedgerTables } from "./record-rows.ts";
 import { commitClaims, insertRecords, objectName, selectObjects } from "./record-rows.ts";
+import { lostTransaction } from "./sql/sql-state.ts";
 import { ownLockLimit } from "./time-limits.ts";
 
 /** Results in the order of `items`; null where the slow path must decide. */

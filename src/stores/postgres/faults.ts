@@ -9,7 +9,7 @@ import {
   SQL_MISSING_TABLE,
   SQL_NO_PRIVILEGE,
   sqlState,
-} from "../../ledger/sql/sql-state.ts";
+} from "./sql/sql-state.ts";
 
 /**
  * Classes: syntax and access rules, bad data, violated constraints. A bug in this store or a sink.

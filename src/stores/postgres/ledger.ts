@@ -28,7 +28,6 @@ import { decodeEntries } from "../../ledger/record-log.ts";
 import { liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import { runCalls } from "../../ledger/runs.ts";
 import { searchCall } from "../../ledger/search-records.ts";
-import { createStatementNames } from "../../ledger/sql/postgres-writes.ts";
 import { openedOrClosed, type StoreGuard } from "../../ledger/store-guard.ts";
 import { type LedgerTime, onCallersClock, type StoreTimeOptions } from "../../ledger/store-time.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -55,6 +54,7 @@ import { createPostgresRunStore } from "./run-rows.ts";
 import { createPostgresTables, hasPostgresSchema, POSTGRES_LEDGER } from "./schema.ts";
 import { ServerTime } from "./server-time.ts";
 import { createPostgresSinkStore } from "./sink-store.ts";
+import { createStatementNames } from "./sql/sink-writes.ts";
 
 export interface PostgresLedgerOptions extends StoreTimeOptions {
   /** `postgres://user:password@host:port/database` */

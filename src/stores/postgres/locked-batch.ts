@@ -8,8 +8,6 @@ import type { RecordResult } from "../../ledger/record-call.ts";
 import { stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
-import { runPostgresWrites } from "../../ledger/sql/postgres-writes.ts";
-import type { SqlLimits } from "../../ledger/sql/sql-limits.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { Fence, ObjectState, RecordKey } from "../../ports/record.ts";
@@ -24,6 +22,8 @@ import {
   selectRecords,
   updateRecords,
 } from "./record-rows.ts";
+import { runPostgresWrites } from "./sql/sink-writes.ts";
+import type { SqlLimits } from "./sql/sql-limits.ts";
 import { LIMITED_BY_BEGIN, limitsOf } from "./time-limits.ts";
 import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 

@@ -7,11 +7,11 @@ import type { DurationMs } from "../../core/units.ts";
 import { epochMs } from "../../core/units.ts";
 import type { NoteStore } from "../../ledger/note-calls.ts";
 import { noteExpiry, type StoredNote } from "../../ledger/notes.ts";
-import { retryBusy } from "../../ledger/sql/sql-limits.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { NoteInput, NoteKind } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { ServerTime } from "./server-time.ts";
+import { retryBusy } from "./sql/sql-limits.ts";
 import { type LockLimit, ownLockLimit } from "./time-limits.ts";
 import { retryConflicts } from "./transaction.ts";
 

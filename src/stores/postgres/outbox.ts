@@ -5,7 +5,7 @@
 //       Registering and republishing also lease rows, without that lock. If rows were taken past a
 //       row that was leased in between, the transaction rolls back and takes again.
 //   P3. A call that meets a lock is repeated until it outlasts a frozen holder (W4 of
-//       ledger/sql/sql-limits.ts), and only then fails.
+//       sql/sql-limits.ts), and only then fails.
 
 import type { Pool, PoolClient } from "pg";
 import type { DurationMs, EpochMs } from "../../core/units.ts";
@@ -19,7 +19,6 @@ import {
 import { fromOutboxColumns } from "../../ledger/outbox/outbox-columns.ts";
 import { stepRegister } from "../../ledger/outbox/outbox-transitions.ts";
 import { LEASE_MS_MAX, RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
-import { retryBusy } from "../../ledger/sql/sql-limits.ts";
 import { openedOrClosed } from "../../ledger/store-guard.ts";
 import { type LedgerTime, onCallersClock, type StoreTimeOptions } from "../../ledger/store-time.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -47,6 +46,7 @@ import {
 } from "./outbox-rows.ts";
 import { createPostgresTables, hasPostgresSchema, POSTGRES_OUTBOX } from "./schema.ts";
 import { ServerTime } from "./server-time.ts";
+import { retryBusy } from "./sql/sql-limits.ts";
 import { upkeep } from "./time-limits.ts";
 import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 

@@ -9,9 +9,9 @@ import { fromAppliedText, toAppliedText } from "../../ledger/object-order.ts";
 import type { InputColumns } from "../../ledger/record-input.ts";
 import { fromInputColumns, toInputColumns } from "../../ledger/record-input.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
+import type { RecordColumns } from "../../ledger/rows/record-columns.ts";
+import { fromColumns, toColumns } from "../../ledger/rows/record-columns.ts";
 import type { SearchedText } from "../../ledger/search-records.ts";
-import type { RecordColumns } from "../../ledger/sql/record-columns.ts";
-import { fromColumns, toColumns } from "../../ledger/sql/record-columns.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type {
   ObjectRef,

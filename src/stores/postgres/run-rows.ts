@@ -4,11 +4,11 @@ import type { Pool, PoolClient } from "pg";
 import type { DurationMs } from "../../core/units.ts";
 import { epochMs } from "../../core/units.ts";
 import { mergeRun, type RunStore, type StoredRun } from "../../ledger/runs.ts";
-import { retryBusy } from "../../ledger/sql/sql-limits.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { RunKind, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { ServerTime } from "./server-time.ts";
+import { retryBusy } from "./sql/sql-limits.ts";
 import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 
 export interface PostgresRunParts {

@@ -5,11 +5,11 @@
 
 import type { Pool, PoolClient } from "pg";
 import { otherVersion } from "../../ledger/schema-version.ts";
-import { patientLimits } from "../../ledger/sql/sql-limits.ts";
 import { POSTGRES_BATCH_TABLES } from "./batch-tables.ts";
 import { POSTGRES_CLOCK_TABLE } from "./clock-table.ts";
 import { POSTGRES_LEDGER_TABLES } from "./ledger-tables.ts";
 import { POSTGRES_OUTBOX_TABLES } from "./outbox-tables.ts";
+import { patientLimits } from "./sql/sql-limits.ts";
 import { UPKEEP_MS_MAX, upkeep } from "./time-limits.ts";
 import { inPostgresTransaction } from "./transaction.ts";
 

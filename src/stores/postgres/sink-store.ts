@@ -1,11 +1,11 @@
 // Sink store: runs the writes of a sink outside of a record's commit, in the ledger's database.
 
 import { hasLongWrite, sinkParams } from "../../core/sink-write.ts";
-import { LONG_WRITE_MS_MAX, runPostgresWrites } from "../../ledger/sql/postgres-writes.ts";
-import { patientLimits } from "../../ledger/sql/sql-limits.ts";
 import type { SinkStore } from "../../ports/sink.ts";
 import { postgresSinkFault } from "./faults.ts";
 import type { LedgerTables } from "./record-rows.ts";
+import { LONG_WRITE_MS_MAX, runPostgresWrites } from "./sql/sink-writes.ts";
+import { patientLimits } from "./sql/sql-limits.ts";
 import { limitsOf } from "./time-limits.ts";
 import { inPostgresTransaction } from "./transaction.ts";
 

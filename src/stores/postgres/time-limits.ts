@@ -5,11 +5,11 @@
 //   L2. Its connection is closed and not used again, as a late answer would be taken for the next
 //       one.
 //   L3. The client enforces the limit, as a silent server does not. The server has limits as well
-//       (ledger/sql/sql-limits.ts), which end a statement on the server, too.
+//       (sql/sql-limits.ts), which end a statement on the server, too.
 
 import type { Pool, QueryConfig } from "pg";
 import { type DurationMs, durationMs, minutes, seconds } from "../../core/units.ts";
-import { type SqlLimits, sqlLimits } from "../../ledger/sql/sql-limits.ts";
+import { type SqlLimits, sqlLimits } from "./sql/sql-limits.ts";
 
 /**
  * For statements that deliveries wait for; shorter than a lease, so that it can still be renewed.
@@ -55,7 +55,7 @@ export interface LockLimit {
 /**
  * Limits the lock waits of a statement that is its own transaction, without a further round trip.
  * Every row passes through the join with it, so it takes effect before the first row is locked.
- * The setting ends with the statement (W1 of ledger/sql/sql-limits.ts).
+ * The setting ends with the statement (W1 of sql/sql-limits.ts).
  */
 export function ownLockLimit(pool: Pool): LockLimit {
   const set = `SELECT set_config('lock_timeout', '${limitsOf(pool).lockMs}', true)`;

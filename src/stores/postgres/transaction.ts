@@ -7,17 +7,12 @@
 //   T3. A connection returns to the pool only after the server answered COMMIT or ROLLBACK. After
 //       any other failure its state is unknown, so it is closed, which rolls back uncommitted work.
 //   T4. The server ends a transaction that waits for a lock, runs or is silent for too long (W1 of
-//       ledger/sql/sql-limits.ts). The caller gets that error, also if no statement was running.
+//       sql/sql-limits.ts). The caller gets that error, also if no statement was running.
 
 import type { Pool, PoolClient } from "pg";
 import { retryBounded } from "../../core/bounded-retry.ts";
-import { beginWithin, type SqlLimits } from "../../ledger/sql/sql-limits.ts";
-import {
-  isSqlBusy,
-  lostTransaction,
-  SQL_IDLE_IN_TRANSACTION,
-  sqlState,
-} from "../../ledger/sql/sql-state.ts";
+import { beginWithin, type SqlLimits } from "./sql/sql-limits.ts";
+import { isSqlBusy, lostTransaction, SQL_IDLE_IN_TRANSACTION, sqlState } from "./sql/sql-state.ts";
 import { limitsOf } from "./time-limits.ts";
 
 const TRIES_MAX = 16;

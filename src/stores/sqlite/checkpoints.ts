@@ -18,10 +18,10 @@
 
 import { statSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { isFull, sqliteCode } from "../../ledger/sql/sqlite-code.ts";
 import { FoldMark, IOERR, suspectError } from "./fold-mark.ts";
 import { closeUnfolded } from "./renew-log.ts";
 import { behindLinks } from "./replace-file.ts";
+import { isFull, sqliteCode } from "./sqlite-code.ts";
 
 /** Commits between two looks at the length of the log. */
 const COMMITS_PER_LOOK = 16;

@@ -13,10 +13,10 @@ import { rmSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
-import { isCorrupt, isFull } from "../../ledger/sql/sqlite-code.ts";
 import { clearMarks, FoldMark } from "./fold-mark.ts";
 import { megabytes, renewLog, whileLocked } from "./renew-log.ts";
 import { behindLinks, DRAFT_SUFFIX, putInPlace, removeDraft, syncPath } from "./replace-file.ts";
+import { isCorrupt, isFull } from "./sqlite-code.ts";
 
 /** A file that was compacted, and its sizes. */
 export interface CompactReport {

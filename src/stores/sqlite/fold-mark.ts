@@ -13,8 +13,8 @@
 //       has, and the log covers every page that is not there. Only a running system needs them.
 
 import { closeSync, existsSync, openSync, rmSync } from "node:fs";
-import { sqliteCode } from "../../ledger/sql/sqlite-code.ts";
 import { behindLinks } from "./replace-file.ts";
+import { sqliteCode } from "./sqlite-code.ts";
 
 const FOLDING = "-folding";
 const FAILED = "-failed";

@@ -21,9 +21,9 @@
 import { closeSync, fstatSync, openSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { isBusy } from "../../ledger/sql/sqlite-code.ts";
 import { clearMarks, FoldMark, IOERR, isFoldOpen, isMarkedFailed } from "./fold-mark.ts";
 import { behindLinks, copyInPlaceOf } from "./replace-file.ts";
+import { isBusy } from "./sqlite-code.ts";
 
 const logOf = (path: string) => `${path}-wal`;
 

@@ -18,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cloud, startCloud } from "../../../src/cloud/start-cloud.ts";
 import { TidegateError } from "../../../src/core/errors.ts";
 import { epochMs } from "../../../src/core/units.ts";
-import type { BrokerStore } from "../../../src/ports/broker-store.ts";
+import type { BrokerStore } from "../../../src/ports/broker/broker-store.ts";
 import { createSqliteBrokerStore } from "../../../src/stores/sqlite/broker/broker-store.ts";
 import { loadAll, message } from "../../contracts/broker-store.ts";
 import { entry, receiveInput } from "../../support/broker/model-bench.ts";

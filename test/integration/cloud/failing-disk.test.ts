@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { TidegateError } from "../../../src/core/errors.ts";
-import type { BrokerStore } from "../../../src/ports/broker-store.ts";
+import type { BrokerStore } from "../../../src/ports/broker/broker-store.ts";
 import { createSqliteBrokerStore } from "../../../src/stores/sqlite/broker/broker-store.ts";
 import { headOf, loadAll, message } from "../../contracts/broker-store.ts";
 

@@ -13,10 +13,10 @@ import type {
 } from "../../../src/broker/model/operations.ts";
 import { faultCode } from "../../../src/broker/model/s3/s3-fault.ts";
 import { assert, present } from "../../../src/core/assert.ts";
-import type { Change, MessageContent } from "../../../src/core/broker-change.ts";
 import { createSeededRandom } from "../../../src/core/seeded-random.ts";
 import { durationMs } from "../../../src/core/units.ts";
-import type { BrokerStore } from "../../../src/ports/broker-store.ts";
+import type { Change, MessageContent } from "../../../src/ports/broker/broker-change.ts";
+import type { BrokerStore } from "../../../src/ports/broker/broker-store.ts";
 import type { ReplySpace } from "../../../src/ports/http/reply-space.ts";
 import type { Turn } from "../../../src/ports/turn.ts";
 import { createMemoryBrokerStore } from "../../../src/stores/memory/broker-store.ts";

@@ -18,11 +18,11 @@ import type { QueueState } from "../../../src/broker/model/sqs/queue.ts";
 import type { MustWait } from "../../../src/broker/model/sqs/receive.ts";
 import type { ModelStep } from "../../../src/broker/model/step.ts";
 import { present } from "../../../src/core/assert.ts";
-import type { Change, MessageContent } from "../../../src/core/broker-change.ts";
-import type { ObjectChange } from "../../../src/core/object-change.ts";
 import type { Result } from "../../../src/core/result.ts";
 import { createSeededRandom } from "../../../src/core/seeded-random.ts";
 import { type DurationMs, durationMs, epochMs } from "../../../src/core/units.ts";
+import type { Change, MessageContent } from "../../../src/ports/broker/broker-change.ts";
+import type { ObjectChange } from "../../../src/ports/broker/object-change.ts";
 import { MemoryObjects } from "../../../src/stores/memory/object-table.ts";
 
 export const ACCOUNT = "000000000000";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { EngineBench, engineTurns, watch } from "../../../../test/support/broker/engine-bench.ts";
 import { entry } from "../../../../test/support/broker/model-bench.ts";
 import { diskFullError, isDiskFull } from "../../../core/errors.ts";
-import type { BrokerStore } from "../../../ports/broker-store.ts";
+import type { BrokerStore } from "../../../ports/broker/broker-store.ts";
 import { createMemoryBrokerStore } from "../../../stores/memory/broker-store.ts";
 
 /** A store on a disk that the test fills and empties. */

@@ -8,7 +8,7 @@
 //   A3. With a disk that is not full, this costs one look per batch.
 
 import { diskFullError, isDiskFull } from "../../../core/errors.ts";
-import type { StoreSpace } from "../../../ports/broker-store.ts";
+import type { StoreSpace } from "../../../ports/broker/broker-store.ts";
 import type { BrokerHealth } from "../broker.ts";
 import type { PendingOperation } from "../pending-operation.ts";
 import { needsSpace } from "./space-needs.ts";

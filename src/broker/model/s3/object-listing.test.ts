@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { KeyPosition } from "../../../core/object-change.ts";
+import type { KeyPosition } from "../../../ports/broker/object-change.ts";
 import { walk } from "./object-listing.ts";
 
 /** Lists rows, and counts how often the store was searched and how many rows were looked at. */

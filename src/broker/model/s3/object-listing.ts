@@ -7,8 +7,8 @@
 //       versions.
 
 import { compareUtf8 } from "../../../core/encoding/utf8-order.ts";
-import type { KeyPosition } from "../../../core/object-change.ts";
 import { type Result, succeed } from "../../../core/result.ts";
+import type { KeyPosition } from "../../../ports/broker/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
 import { type BucketRecord, bucketOf } from "./bucket.ts";

@@ -6,8 +6,8 @@
 //       that was deleted since: clients that empty a bucket delete one page before they request the
 //       next.
 
-import type { Piece, StoredObject } from "../../../core/object-change.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
+import type { Piece, StoredObject } from "../../../ports/broker/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
 import type { BucketRecord } from "./bucket.ts";

@@ -4,14 +4,14 @@
 //       blobs; `dropped` lists the blobs that are no longer needed once the response is out.
 
 import type { Checksum, ChecksumAlgorithm, ChecksumType } from "../../../core/encoding/checksum.ts";
+import type { EpochMs } from "../../../core/units.ts";
 import type {
   Piece,
   StoredEntry,
   StoredObject,
   StoredPart,
   StoredUpload,
-} from "../../../core/object-change.ts";
-import type { EpochMs } from "../../../core/units.ts";
+} from "../../../ports/broker/object-change.ts";
 import type { BucketConfigName, BucketRecord, Versioning } from "./bucket.ts";
 import type { NotificationConfig } from "./notification-config.ts";
 import type { S3Fault } from "./s3-fault.ts";

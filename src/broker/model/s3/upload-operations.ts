@@ -15,8 +15,12 @@ import {
 import { md5HexOfParts } from "../../../core/encoding/hash.ts";
 import { isCorruption } from "../../../core/errors.ts";
 import { S3_PART_BYTES_MIN } from "../../../core/limits.ts";
-import type { StoredObject, StoredPart, StoredUpload } from "../../../core/object-change.ts";
 import { type Result, succeed } from "../../../core/result.ts";
+import type {
+  StoredObject,
+  StoredPart,
+  StoredUpload,
+} from "../../../ports/broker/object-change.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { ModelStep } from "../step.ts";
 import { type BucketRecord, bucketOf } from "./bucket.ts";

@@ -12,10 +12,10 @@
 //   Q6. A new delay of a FIFO queue applies to all messages that were never received. On disk only
 //       the queue's record says so, however many wait: their deadlines are recomputed on load.
 
-import type { MessageHead } from "../../../core/broker-change.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../../../core/limits.ts";
 import { RunningTime } from "../../../core/running-time.ts";
 import { addMs, type EpochMs, epochMs } from "../../../core/units.ts";
+import type { MessageHead } from "../../../ports/broker/broker-change.ts";
 import { DedupWindow } from "./dedup-window.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import { FairSchedule } from "./schedule/fair-schedule.ts";

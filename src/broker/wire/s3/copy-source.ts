@@ -10,7 +10,7 @@ import {
 } from "../../../core/encoding/checksum.ts";
 import { createDigest } from "../../../core/encoding/hash.ts";
 import { type Result, succeed } from "../../../core/result.ts";
-import type { ByteRange, StagedBlob } from "../../../ports/blob-store.ts";
+import type { ByteRange, StagedBlob } from "../../../ports/broker/blob-store.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import type { ObjectView } from "../../model/s3/s3-operations.ts";
 import { checkReadConditions } from "./read-conditions.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Result } from "../../../core/result.ts";
-import type { StagedBlob } from "../../../ports/blob-store.ts";
+import type { StagedBlob } from "../../../ports/broker/blob-store.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { keepBlob } from "./keep-blob.ts";
 import type { S3Call } from "./s3-call.ts";

@@ -4,8 +4,8 @@
 
 import type { Checksum } from "../../../core/encoding/checksum.ts";
 import { formatHttpDate } from "../../../core/encoding/http-date.ts";
-import type { StoredObject } from "../../../core/object-change.ts";
 import { type Result, succeed } from "../../../core/result.ts";
+import type { StoredObject } from "../../../ports/broker/object-change.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { headerOf } from "./request-body.ts";

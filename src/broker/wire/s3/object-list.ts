@@ -1,8 +1,8 @@
 // Object lists: code that ListObjects, ListObjectsV2 and ListObjectVersions share.
 
 import { S3_LIST_KEYS_MAX } from "../../../core/limits.ts";
-import type { StoredEntry } from "../../../core/object-change.ts";
 import { type Result, succeed } from "../../../core/result.ts";
+import type { StoredEntry } from "../../../ports/broker/object-change.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import type { ListInput } from "../../model/s3/s3-operations.ts";

@@ -2,9 +2,9 @@
 //   R1. Response headers that a presigned URL overrides are sanitized, so that a value cannot end
 //       the header.
 
-import type { StoredObject } from "../../../core/object-change.ts";
 import { type Result, succeed } from "../../../core/result.ts";
-import type { ByteRange } from "../../../ports/blob-store.ts";
+import type { ByteRange } from "../../../ports/broker/blob-store.ts";
+import type { StoredObject } from "../../../ports/broker/object-change.ts";
 import type { ObjectDetail } from "../../model/s3/object-detail.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { checksumHeaders, objectHeaders } from "./object-headers.ts";

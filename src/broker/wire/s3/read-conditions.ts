@@ -5,9 +5,9 @@
 //   C3. A range of another state of the object than If-Range names is ignored, and all is returned.
 
 import { parseHttpDate } from "../../../core/encoding/http-date.ts";
-import type { StoredObject } from "../../../core/object-change.ts";
 import { type Result, succeed } from "../../../core/result.ts";
-import type { ByteRange } from "../../../ports/blob-store.ts";
+import type { ByteRange } from "../../../ports/broker/blob-store.ts";
+import type { StoredObject } from "../../../ports/broker/object-change.ts";
 import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import type { WriteConditions } from "../../model/s3/s3-operations.ts";
 import type { S3Call } from "./s3-call.ts";

@@ -12,7 +12,7 @@ import {
 } from "../../../core/encoding/checksum.ts";
 import { createDigest, type Digest } from "../../../core/encoding/hash.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
-import type { StagedBlob } from "../../../ports/blob-store.ts";
+import type { StagedBlob } from "../../../ports/broker/blob-store.ts";
 import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
 import { decodeUtf8 } from "../protocol/utf8.ts";
 import { decodeAwsChunked, malformedTrailer } from "./aws-chunked.ts";

@@ -1,7 +1,7 @@
 // S3 call: the request as an action sees it, and the type of an action.
 
 import type { EpochMs } from "../../../core/units.ts";
-import type { BlobStore } from "../../../ports/blob-store.ts";
+import type { BlobStore } from "../../../ports/broker/blob-store.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { OperationResult } from "../../model/operations.ts";
 import type { Origin, S3Input, S3OperationName } from "../../model/s3/s3-operations.ts";

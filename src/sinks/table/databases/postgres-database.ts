@@ -14,9 +14,9 @@ import {
   createStatementNames,
   LONG_WRITE_MS_MAX,
   runPostgresWrites,
-} from "../../../ledger/sql/postgres-writes.ts";
-import { patientLimits, sqlLimits } from "../../../ledger/sql/sql-limits.ts";
-import { SQL_NO_PRIVILEGE, sqlState } from "../../../ledger/sql/sql-state.ts";
+} from "../../../stores/postgres/sql/sink-writes.ts";
+import { patientLimits, sqlLimits } from "../../../stores/postgres/sql/sql-limits.ts";
+import { SQL_NO_PRIVILEGE, sqlState } from "../../../stores/postgres/sql/sql-state.ts";
 import { layoutOf, relationsOf } from "../layout.ts";
 import { quotedName } from "../names.ts";
 import type { ExistingColumn, Relation } from "../relation.ts";

@@ -14,7 +14,6 @@ import {
   sinkParams,
 } from "../../../core/sink-write.ts";
 import type { TablesSpec } from "../../../core/table-spec.ts";
-import { isBusy, isCorrupt, isUnavailable, sqliteCode } from "../../../ledger/sql/sqlite-code.ts";
 import { Checkpoints } from "../../../stores/sqlite/checkpoints.ts";
 import { createHealing, type OpenedStore } from "../../../stores/sqlite/healing.ts";
 import {
@@ -24,6 +23,12 @@ import {
   orClosed,
 } from "../../../stores/sqlite/open-file.ts";
 import { renewShared } from "../../../stores/sqlite/renew-log.ts";
+import {
+  isBusy,
+  isCorrupt,
+  isUnavailable,
+  sqliteCode,
+} from "../../../stores/sqlite/sqlite-code.ts";
 import { layoutOf } from "../layout.ts";
 import type { ExistingColumn, Relation } from "../relation.ts";
 import type { TableShape } from "../shape.ts";

@@ -19,11 +19,11 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { isNoDatabase } from "../../../ledger/sql/sqlite-code.ts";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf } from "../broker/broker-schema.ts";
 import { LOCK_FILE } from "../broker/folder-lock.ts";
 import { OBJECT_SCHEMA_VERSION } from "../broker/object-schema.ts";
 import { closeUnfolded } from "../renew-log.ts";
+import { isNoDatabase } from "../sqlite-code.ts";
 
 /** How long a writer may hold a database before the backup gives up. */
 const LOCK_MS_MAX = 10_000;

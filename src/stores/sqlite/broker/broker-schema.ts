@@ -7,9 +7,9 @@
 
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { cannotOpen } from "../../../ledger/sql/sqlite-code.ts";
 import { buildDatabase } from "../open-file.ts";
 import { putInPlace, removeDraft } from "../replace-file.ts";
+import { cannotOpen } from "../sqlite-code.ts";
 import { addObjectTables, OBJECT_SCHEMA_VERSION } from "./object-schema.ts";
 import { rowCheck } from "./row-check.ts";
 

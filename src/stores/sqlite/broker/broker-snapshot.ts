@@ -4,9 +4,13 @@
 //   V2. It verifies every page of the tables it reads first, then every row as it passes.
 
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
-import type { DedupEntry, MessageHead, StoredDocument } from "../../../core/broker-change.ts";
 import { epochMs } from "../../../core/units.ts";
-import type { StoreSnapshot } from "../../../ports/broker-store.ts";
+import type {
+  DedupEntry,
+  MessageHead,
+  StoredDocument,
+} from "../../../ports/broker/broker-change.ts";
+import type { StoreSnapshot } from "../../../ports/broker/broker-store.ts";
 import { formatOf, SCHEMA_ROWS, VERIFIED_TABLES } from "./broker-schema.ts";
 import { corrupt } from "./file-check.ts";
 import { headsIn } from "./message-block.ts";

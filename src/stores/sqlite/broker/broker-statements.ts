@@ -2,7 +2,7 @@
 // writes are prepared separately, since they run on different threads.
 
 import type { DatabaseSync } from "node:sqlite";
-import type { ObjectChange } from "../../../core/object-change.ts";
+import type { ObjectChange } from "../../../ports/broker/object-change.ts";
 import { corrupt } from "./file-check.ts";
 import type { BlockRows } from "./message-block.ts";
 import { prepareObjectWrites } from "./object-rows.ts";

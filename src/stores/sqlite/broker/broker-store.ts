@@ -23,13 +23,13 @@ import { accessSync, constants, existsSync, realpathSync, rmSync } from "node:fs
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { assert, present } from "../../../core/assert.ts";
-import type { Change, MessageContent } from "../../../core/broker-change.ts";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
-import type { ObjectReads } from "../../../core/object-change.ts";
-import { isBusy, isDamage, isFull } from "../../../ledger/sql/sqlite-code.ts";
-import type { BrokerStore, StoreSnapshot, StoreSpace } from "../../../ports/broker-store.ts";
+import type { Change, MessageContent } from "../../../ports/broker/broker-change.ts";
+import type { BrokerStore, StoreSnapshot, StoreSpace } from "../../../ports/broker/broker-store.ts";
+import type { ObjectReads } from "../../../ports/broker/object-change.ts";
 import { isInUse, renewLog, warnOfRenewal } from "../renew-log.ts";
 import { syncPath } from "../replace-file.ts";
+import { isBusy, isDamage, isFull } from "../sqlite-code.ts";
 import {
   BROKER_FILE,
   COMPACT_SUFFIX,

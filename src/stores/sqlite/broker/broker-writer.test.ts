@@ -11,7 +11,7 @@ import {
   message,
 } from "../../../../test/contracts/broker-store.ts";
 import { isFullSize } from "../../../../test/support/full-size.ts";
-import type { Change } from "../../../core/broker-change.ts";
+import type { Change } from "../../../ports/broker/broker-change.ts";
 import { createMemoryBrokerStore } from "../../memory/broker-store.ts";
 import { SCHEMA_ROWS } from "./broker-schema.ts";
 import { readSnapshot } from "./broker-snapshot.ts";

@@ -14,7 +14,7 @@ import type {
   DedupEntry,
   MessageContent,
   MessageHead,
-} from "../../../core/broker-change.ts";
+} from "../../../ports/broker/broker-change.ts";
 import type { BrokerReads, Write } from "./broker-statements.ts";
 import { ContentBlocks } from "./content-blocks.ts";
 import { BlockBuilder, contentIn, headsIn, openContents } from "./message-block.ts";

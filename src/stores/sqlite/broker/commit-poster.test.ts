@@ -80,7 +80,7 @@ test("a commit in several parts is one transaction: all of it is stored, or noth
   loadAll(store);
   const committing = store.commit(changes);
   const next = store.commit([message(10)]);
-  expect(store.read(9)?.body).toBe(body); // S2 of ports/broker-store.ts
+  expect(store.read(9)?.body).toBe(body); // S2 of ports/broker/broker-store.ts
   await Promise.all([committing, next]);
   expect(loadAll(store).messages).toHaveLength(10);
   expect([store.read(1)?.body, store.read(9)?.body]).toEqual([body, body]);

@@ -4,7 +4,7 @@
 //       its messages live, which this file does not check.
 //   K2. The cache is bounded by count and by text; the block added last always stays.
 
-import type { MessageContent } from "../../../core/broker-change.ts";
+import type { MessageContent } from "../../../ports/broker/broker-change.ts";
 import type { BlockContents } from "./message-block.ts";
 import { contentIn } from "./message-block.ts";
 

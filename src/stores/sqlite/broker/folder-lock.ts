@@ -22,7 +22,7 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../../core/errors.ts";
-import { isBusy, isDamage } from "../../../ledger/sql/sqlite-code.ts";
+import { isBusy, isDamage } from "../sqlite-code.ts";
 import { corrupt } from "./file-check.ts";
 import { makeFolder } from "./make-folder.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { MessageContent, MessageHead } from "../../../core/broker-change.ts";
 import { epochMs } from "../../../core/units.ts";
+import type { MessageContent, MessageHead } from "../../../ports/broker/broker-change.ts";
 import { BlockBuilder, type BlockRows, contentIn, headsIn, openContents } from "./message-block.ts";
 import { PAGE_MESSAGES } from "./receipt-pages.ts";
 

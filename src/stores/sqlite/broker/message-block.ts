@@ -9,8 +9,8 @@
 //       it is read or sent to the thread. Copies of a published message share their bodies so.
 
 import { assert } from "../../../core/assert.ts";
-import type { MessageContent, MessageHead } from "../../../core/broker-change.ts";
 import type { EpochMs } from "../../../core/units.ts";
+import type { MessageContent, MessageHead } from "../../../ports/broker/broker-change.ts";
 import { PAGE_MESSAGES } from "./receipt-pages.ts";
 
 /** UTF-16 units. */

@@ -1,7 +1,7 @@
 // Object guard: the object reads of the port, on whichever connection is currently open.
 //   N1. Each read, and each step of a listing, runs under the store's error handling.
 
-import type { ObjectReads } from "../../../core/object-change.ts";
+import type { ObjectReads } from "../../../ports/broker/object-change.ts";
 
 /** Runs one read on the open connection; null if the file has no object tables. */
 export type GuardedRead = <T>(work: (rows: ObjectReads | null) => T) => T;

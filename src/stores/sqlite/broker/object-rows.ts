@@ -7,6 +7,7 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { assert } from "../../../core/assert.ts";
+import type { EpochMs } from "../../../core/units.ts";
 import type {
   KeyPosition,
   ObjectChange,
@@ -15,8 +16,7 @@ import type {
   StoredObject,
   StoredPart,
   StoredUpload,
-} from "../../../core/object-change.ts";
-import type { EpochMs } from "../../../core/units.ts";
+} from "../../../ports/broker/object-change.ts";
 import { rowCheck } from "./row-check.ts";
 
 type Row = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { MessageHead } from "../../../core/broker-change.ts";
 import { epochMs } from "../../../core/units.ts";
+import type { MessageHead } from "../../../ports/broker/broker-change.ts";
 import { PAGE_MESSAGES, pageOf, type Receipt, ReceiptPage, ReceiptPages } from "./receipt-pages.ts";
 
 /** More pages than stay in memory between commits. */

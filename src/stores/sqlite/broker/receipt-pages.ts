@@ -10,8 +10,8 @@
 //       that changed a page shows whether it may go.
 
 import { assert } from "../../../core/assert.ts";
-import type { MessageHead } from "../../../core/broker-change.ts";
 import type { EpochMs } from "../../../core/units.ts";
+import type { MessageHead } from "../../../ports/broker/broker-change.ts";
 
 export const PAGE_MESSAGES = 64;
 const SLOT_NUMBERS = 4;

@@ -7,7 +7,7 @@
 //       ring of pages finds a block without a search. It also avoids a Map whose tables would grow
 //       and shrink all the time, which burdens the garbage collector.
 
-import type { MessageContent } from "../../../core/broker-change.ts";
+import type { MessageContent } from "../../../ports/broker/broker-change.ts";
 import { type BlockContents, type BlockRows, contentIn, openContents } from "./message-block.ts";
 import { pageOf } from "./receipt-pages.ts";
 

@@ -25,7 +25,7 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { StoreSpace } from "../../../ports/broker-store.ts";
+import type { StoreSpace } from "../../../ports/broker/broker-store.ts";
 import { syncPath } from "../replace-file.ts";
 import { CHECKPOINT_PAGES, PAGE_BYTES } from "./broker-schema.ts";
 import type { WriterLimits } from "./disk-thread.ts";

@@ -1,7 +1,7 @@
 // Faults: maps SQLite result codes to failures of a ledger or an outbox.
 
 import { type ErrorCode, reasonOf, TidegateError } from "../../../core/errors.ts";
-import { isBusy, isCorrupt, isUnavailable } from "../../../ledger/sql/sqlite-code.ts";
+import { isBusy, isCorrupt, isUnavailable } from "../sqlite-code.ts";
 
 /** The TidegateError for an error of the driver, or the error itself if it is a bug. */
 export function sqliteLedgerFault(error: unknown, path: string): unknown {

@@ -22,7 +22,6 @@ import type { DurationMs } from "../../../core/units.ts";
 import { addMs } from "../../../core/units.ts";
 import { checkRetention, checkScope } from "../../../ledger/batches.ts";
 import { claimCommit } from "../../../ledger/fast-commit.ts";
-import { flatListCall, type ListFlatRecords } from "../../../ledger/flat-records.ts";
 import { hasRecordsCall } from "../../../ledger/has-records.ts";
 import type { RecordItem, RunBatch } from "../../../ledger/ledger-calls.ts";
 import { ledgerCalls } from "../../../ledger/ledger-calls.ts";
@@ -38,6 +37,7 @@ import {
   liveRecord,
   RETENTION_MS_DEFAULT,
 } from "../../../ledger/record-state.ts";
+import { flatListCall, type ListFlatRecords } from "../../../ledger/rows/flat-records.ts";
 import { runCalls } from "../../../ledger/runs.ts";
 import { searchCall } from "../../../ledger/search-records.ts";
 import {

@@ -3,13 +3,13 @@
 //       twice as long to build an object for each row.
 
 import type { DatabaseSync } from "node:sqlite";
-import type { FlatRecord } from "../../../ledger/flat-records.ts";
 import type { ObjectRange, RecordRange } from "../../../ledger/list-records.ts";
 import type { InputColumns } from "../../../ledger/record-input.ts";
 import { fromInputColumns } from "../../../ledger/record-input.ts";
 import { asRecordKey } from "../../../ledger/record-state.ts";
-import type { RecordColumns } from "../../../ledger/sql/record-columns.ts";
-import { fromColumns } from "../../../ledger/sql/record-columns.ts";
+import type { FlatRecord } from "../../../ledger/rows/flat-records.ts";
+import type { RecordColumns } from "../../../ledger/rows/record-columns.ts";
+import { fromColumns } from "../../../ledger/rows/record-columns.ts";
 import type { ListedRecord } from "../../../ports/ledger.ts";
 import { rankOf } from "./key-hash.ts";
 import { INPUT_COLUMNS, RECORD_COLUMNS } from "./record-rows.ts";

@@ -15,8 +15,8 @@
 //       does not belong to a later queue of the same name.
 
 import { present } from "../../../../core/assert.ts";
-import type { MessageContent } from "../../../../core/broker-change.ts";
 import { type EpochMs, epochMs } from "../../../../core/units.ts";
+import type { MessageContent } from "../../../../ports/broker/broker-change.ts";
 import type { BrokerState } from "../../broker-state.ts";
 import type { ModelStep } from "../../step.ts";
 import { formatDetail, parseDetail } from "../message-detail.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { keep, textOf } from "../../../../../test/contracts/blob-store.ts";
 import { succeed } from "../../../../core/result.ts";
 import { epochMs } from "../../../../core/units.ts";
-import type { BlobStore } from "../../../../ports/blob-store.ts";
+import type { BlobStore } from "../../../../ports/broker/blob-store.ts";
 import { createMemoryBlobStore } from "../../../../stores/memory/blob-store.ts";
 import type { S3Call } from "../s3-call.ts";
 import { copyObject } from "./copy-object.ts";

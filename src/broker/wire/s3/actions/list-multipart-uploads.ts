@@ -1,6 +1,6 @@
 // ListMultipartUploads: returns the uploads in progress, ordered by key.
 
-import type { StoredUpload } from "../../../../core/object-change.ts";
+import type { StoredUpload } from "../../../../ports/broker/object-change.ts";
 import { readListParameters, writePrefixes } from "../object-list.ts";
 import { ownerElement } from "../owner.ts";
 import { ask, type S3Action } from "../s3-call.ts";

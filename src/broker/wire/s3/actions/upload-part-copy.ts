@@ -1,7 +1,7 @@
 // UploadPartCopy: uploads a part with the bytes of another object, or a range of them.
 
 import { type Result, succeed } from "../../../../core/result.ts";
-import type { ByteRange } from "../../../../ports/blob-store.ts";
+import type { ByteRange } from "../../../../ports/broker/blob-store.ts";
 import type { UploadDetail } from "../../../model/s3/object-detail.ts";
 import type { S3Fault } from "../../../model/s3/s3-fault.ts";
 import { copyBytes, findCopySource } from "../copy-source.ts";

@@ -4,7 +4,7 @@
 //   J2. Only blobs named by `put-blob`, and not yet by `delete-blob`, may be needed; any other blob
 //       is garbage.
 
-import type { EpochMs } from "./units.ts";
+import type { EpochMs } from "../../core/units.ts";
 
 /** One version, without the location of its bytes. */
 export interface StoredEntry {

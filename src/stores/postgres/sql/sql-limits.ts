@@ -9,8 +9,8 @@
 //   W4. A lock that is not granted means "busy", not "down". BUSY_TRIES_MAX tries together wait
 //       longer than IDLE_MS_MAX, so they outlast a frozen holder.
 
-import { retryBounded } from "../../core/bounded-retry.ts";
-import { type DurationMs, durationMs, seconds } from "../../core/units.ts";
+import { retryBounded } from "../../../core/bounded-retry.ts";
+import { type DurationMs, durationMs, seconds } from "../../../core/units.ts";
 import { isSqlBusy, SQL_CANCELLED, sqlState } from "./sql-state.ts";
 
 /** The longest silence of a client inside a transaction (W2). */

@@ -9,7 +9,7 @@
 //   L5. A chunk that `read` yields is valid until the next one is requested. A chunk passed to
 //       `stage` belongs to the store, which may free its memory immediately.
 
-import type { Piece } from "../core/object-change.ts";
+import type { Piece } from "./object-change.ts";
 
 export interface StagedBlob {
   readonly id: string;

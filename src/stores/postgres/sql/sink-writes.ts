@@ -5,8 +5,8 @@
 //   C2. A write that may take long gets its own time limits, which end with the transaction.
 //   C3. An insert that meets a unique index is undone alone, and the writes for that case run.
 
-import { type RunStatement, runSinkWritesAsync, type SinkWrite } from "../../core/sink-write.ts";
-import { type DurationMs, hours } from "../../core/units.ts";
+import { type RunStatement, runSinkWritesAsync, type SinkWrite } from "../../../core/sink-write.ts";
+import { type DurationMs, hours } from "../../../core/units.ts";
 import { SQL_UNIQUE, sqlState } from "./sql-state.ts";
 
 /** The part of a connection that writes need. */

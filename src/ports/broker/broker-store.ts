@@ -15,8 +15,8 @@ import type {
   MessageContent,
   MessageHead,
   StoredDocument,
-} from "../core/broker-change.ts";
-import type { ObjectReads } from "../core/object-change.ts";
+} from "./broker-change.ts";
+import type { ObjectReads } from "./object-change.ts";
 
 /**
  * Everything a broker needs to continue where it stopped. Iterables are read once, in this order.

@@ -3,12 +3,12 @@
 //   F1. Order, cursors and expiry are those of `listRecords` by object, so a list may continue with
 //       either.
 
-import type { EpochMs } from "../core/units.ts";
-import type { ListPage } from "../ports/ledger.ts";
-import type { LedgerScope } from "../ports/record.ts";
-import { checkScope } from "./batches.ts";
-import type { ObjectRange } from "./list-records.ts";
-import { checkListPage, decodeStart, encodeStart, prefixEnd } from "./list-records.ts";
+import type { EpochMs } from "../../core/units.ts";
+import type { ListPage } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import { checkScope } from "../batches.ts";
+import type { ObjectRange } from "../list-records.ts";
+import { checkListPage, decodeStart, encodeStart, prefixEnd } from "../list-records.ts";
 
 export type FlatRecord = readonly [
   key: string,

@@ -1,8 +1,7 @@
-// BrokerChange: the changes that the broker's models ask the store to save. The types are in core
-// because both the models and the stores use them, and these must not import each other.
+// BrokerChange: the changes that the broker's models ask the store to save.
 
+import type { EpochMs } from "../../core/units.ts";
 import type { ObjectChange } from "./object-change.ts";
-import type { EpochMs } from "./units.ts";
 
 /** The immutable part of a message: stored on disk, read when the message is delivered. */
 export interface MessageContent {
