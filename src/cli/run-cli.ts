@@ -13,10 +13,10 @@ import {
   UsageError,
 } from "./command.ts";
 import { allCommands, COMMAND_GROUPS, commandsOf } from "./command-table.ts";
+import { helpOf, helpOfAll, helpOfGroup } from "./flags/help.ts";
+import { parseFlags } from "./flags/parse-flags.ts";
+import { didYouMean } from "./flags/suggest.ts";
 import { describeFailure, type Output, standardOutput } from "./screen/output.ts";
-import { helpOf, helpOfAll, helpOfGroup } from "./words/help.ts";
-import { parseFlags } from "./words/parse-flags.ts";
-import { didYouMean } from "./words/suggest.ts";
 
 export async function runCli(
   words: readonly string[],

@@ -4,7 +4,7 @@ import { createManualClock } from "../../test/support/manual-clock.ts";
 import { ANY_INPUT } from "../../test/support/stores/any-input.ts";
 import { random, turn } from "../../test/support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../../test/support/temporary-folder.ts";
-import { statsLines, viewLines } from "../cli/reports/ledger-text.ts";
+import { statsLines, viewLines } from "../cli/print/ledger-text.ts";
 import { epochMs, seconds } from "../core/units.ts";
 import { asRecordKey } from "../ledger/record-state.ts";
 import { openLedger } from "../run/open/open-ledger.ts";

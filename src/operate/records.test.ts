@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createManualClock } from "../../test/support/manual-clock.ts";
 import { anyInput } from "../../test/support/stores/any-input.ts";
-import { duplicateLines, recordJson, recordLines } from "../cli/reports/record-text.ts";
+import { duplicateLines, recordJson, recordLines } from "../cli/print/record-text.ts";
 import { addMs, days, epochMs, seconds } from "../core/units.ts";
 import { pipeline } from "../ingest/spec/define-pipeline.ts";
 import { asRecordKey } from "../ledger/record-state.ts";

@@ -3,11 +3,7 @@ import { expect, test } from "vitest";
 import { collect } from "../../../test/support/byte-sources.ts";
 import { createConsumerWorld } from "../../../test/support/consumer-world.ts";
 import { inTime, listIn, SCOPE } from "../../../test/support/dead-letter-world.ts";
-import {
-  deadLetterJson,
-  deadLetterLines,
-  dossierLines,
-} from "../../cli/reports/dead-letter-text.ts";
+import { deadLetterJson, deadLetterLines, dossierLines } from "../../cli/print/dead-letter-text.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
 import { matchesFilter } from "../policy/dead-letter-filter.ts";
 import { tooManyFailAgain } from "../policy/redrive-stop.ts";

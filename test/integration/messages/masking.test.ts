@@ -1,7 +1,7 @@
 // Masking of values in unusual positions: claim checks, concurrency keys, rows and object keys.
 
 import { expect, test } from "vitest";
-import { eventLine } from "../../../src/cli/reports/dead-letter-text.ts";
+import { eventLine } from "../../../src/cli/print/dead-letter-text.ts";
 import { writeClaimCheck } from "../../../src/core/events/claim-check.ts";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
 import { describeHistory } from "../../../src/operate/history/describe-history.ts";

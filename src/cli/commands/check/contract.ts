@@ -16,9 +16,9 @@ import {
   toggle,
   UsageError,
 } from "../../command.ts";
+import { readJsonFile } from "../../flags/json-file.ts";
+import { requiredFlag } from "../../flags/required-flag.ts";
 import { runUserCode } from "../../run-user-code.ts";
-import { readJsonFile } from "../../words/json-file.ts";
-import { requiredFlag } from "../../words/required-flag.ts";
 import { PIPELINE_FILE } from "../start/run.ts";
 
 export const contractShow = command({

@@ -2,7 +2,7 @@
 // harm.
 
 import { command, EXIT_FAILED, EXIT_OK, UsageError } from "../../command.ts";
-import { didYouMean } from "../../words/suggest.ts";
+import { didYouMean } from "../../flags/suggest.ts";
 
 export const doctorExplain = command({
   name: "doctor explain",

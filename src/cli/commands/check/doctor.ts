@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { packageVersion } from "../../../platform/package-version.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
-import { ledgerLocation, serverLocation } from "../../words/location-flags.ts";
+import { ledgerLocation, serverLocation } from "../../flags/location-flags.ts";
 
 const PIPELINE_DEFAULT = "pipeline.ts";
 

@@ -15,15 +15,15 @@ import {
   UsageError,
   wholeNumber,
 } from "../../command.ts";
-import { createLiveScreen } from "../../screen/live-screen.ts";
-import { interruption } from "../../stop-signals.ts";
-import { age } from "../../words/age-flag.ts";
+import { age } from "../../flags/age-flag.ts";
 import {
   ledgerLocation,
   pipelineLocation,
   serverLocation,
   sourceOptions,
-} from "../../words/location-flags.ts";
+} from "../../flags/location-flags.ts";
+import { createLiveScreen } from "../../screen/live-screen.ts";
+import { interruption } from "../../stop-signals.ts";
 
 const RATE_MAX = 1_000;
 const LIMIT_MAX = REDRIVE_DEFAULTS.limit;
@@ -89,7 +89,7 @@ async function load(flags: Parameters<typeof sourceOptions>[0]) {
   const [{ Sources }, { deadLettersOf }, words] = await Promise.all([
     import("../../../operate/sources.ts"),
     import("../../../operate/dead-letters.ts"),
-    import("../../reports/dead-letter-text.ts"),
+    import("../../print/dead-letter-text.ts"),
   ]);
   const sources = new Sources(sourceOptions(flags));
   return { sources, deadLetters: deadLettersOf(sources), words };

@@ -9,7 +9,7 @@ import {
   pipelineLocation,
   serverLocation,
   sourceOptions,
-} from "../../words/location-flags.ts";
+} from "../../flags/location-flags.ts";
 
 const location = {
   ...pipelineLocation,
@@ -27,7 +27,7 @@ async function load(flags: Parameters<typeof sourceOptions>[0]) {
   const [{ Sources }, { lateRecordsOf }, words] = await Promise.all([
     import("../../../operate/sources.ts"),
     import("../../../operate/late.ts"),
-    import("../../reports/late-text.ts"),
+    import("../../print/late-text.ts"),
   ]);
   const sources = new Sources(sourceOptions(flags));
   return { sources, late: lateRecordsOf(sources), words };

@@ -14,8 +14,8 @@ import {
   UsageError,
   wholeNumber,
 } from "../../command.ts";
+import { sourceOptions } from "../../flags/location-flags.ts";
 import { interruption } from "../../stop-signals.ts";
-import { sourceOptions } from "../../words/location-flags.ts";
 import { locationFlags, queueFlags } from "./dlq.ts";
 
 const LIMIT_MAX = 100_000;
@@ -34,7 +34,7 @@ async function load(flags: Parameters<typeof sourceOptions>[0]) {
   const [{ Sources }, { quarantinedRowsOf }, words] = await Promise.all([
     import("../../../operate/sources.ts"),
     import("../../../operate/quarantine.ts"),
-    import("../../reports/quarantine-text.ts"),
+    import("../../print/quarantine-text.ts"),
   ]);
   const sources = new Sources(sourceOptions(flags));
   return { sources, quarantine: quarantinedRowsOf(sources), words };

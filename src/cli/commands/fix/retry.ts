@@ -10,7 +10,7 @@ import {
   ledgerLocation,
   serverLocation,
   sourceOptions,
-} from "../../words/location-flags.ts";
+} from "../../flags/location-flags.ts";
 
 const GOES_ON: ReadonlySet<RetryOutcome["kind"]> = new Set(["retried", "visible", "waits"]);
 

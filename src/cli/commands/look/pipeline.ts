@@ -3,7 +3,7 @@
 
 import { hostname, userInfo } from "node:os";
 import { command, EXIT_OK, text, toggle } from "../../command.ts";
-import { generationFlag, ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
+import { generationFlag, ledgerLocation, sourceOptions } from "../../flags/location-flags.ts";
 
 const argument = {
   name: "FILE|NAME",
@@ -30,7 +30,7 @@ async function load(named: string | undefined, flags: Location) {
   const [{ Sources }, { pipelineControlOf }, words] = await Promise.all([
     import("../../../operate/sources.ts"),
     import("../../../operate/pause.ts"),
-    import("../../reports/pipeline-text.ts"),
+    import("../../print/pipeline-text.ts"),
   ]);
   const sources = new Sources(sourceOptions({ ...flags, pipeline: named }));
   return { sources, control: pipelineControlOf(sources), words };

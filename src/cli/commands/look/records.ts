@@ -15,7 +15,7 @@ import {
   UsageError,
   wholeNumber,
 } from "../../command.ts";
-import { generationFlag, ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
+import { generationFlag, ledgerLocation, sourceOptions } from "../../flags/location-flags.ts";
 
 const LIMIT_MAX = 1_000_000;
 const ORDERS = ["event-time", "commit-time", "object"] as const satisfies readonly RecordOrder[];
@@ -42,7 +42,7 @@ async function load(flags: Parameters<typeof sourceOptions>[0]) {
   const [{ Sources }, { recordListsOf }, words] = await Promise.all([
     import("../../../operate/sources.ts"),
     import("../../../operate/records.ts"),
-    import("../../reports/record-text.ts"),
+    import("../../print/record-text.ts"),
   ]);
   const sources = new Sources(sourceOptions(flags));
   return { sources, records: recordListsOf(sources), words };

@@ -7,8 +7,8 @@ import { TidegateError } from "../../../core/errors.ts";
 import { durationMs } from "../../../core/units.ts";
 import { systemClock } from "../../../platform/system-clock.ts";
 import { command, EXIT_OK, text, toggle, wholeNumber } from "../../command.ts";
-import { readMetricsText } from "../../reports/metrics-text.ts";
-import { type Reading, type TopRow, type TopView, topView } from "../../reports/top-view.ts";
+import { readMetricsText } from "../../print/metrics-text.ts";
+import { type Reading, type TopRow, type TopView, topView } from "../../print/top-view.ts";
 import type { Output } from "../../screen/output.ts";
 import { stopSignal } from "../../stop-signals.ts";
 

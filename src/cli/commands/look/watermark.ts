@@ -15,8 +15,8 @@ import {
   UsageError,
   wholeNumber,
 } from "../../command.ts";
-import { ledgerLocation, serverLocation, sourceOptions } from "../../words/location-flags.ts";
-import { timeFlag } from "../../words/time-flag.ts";
+import { ledgerLocation, serverLocation, sourceOptions } from "../../flags/location-flags.ts";
+import { timeFlag } from "../../flags/time-flag.ts";
 
 const TIMEOUT_S_MAX = Math.floor(INSTANT_MS_MAX / 1_000);
 
@@ -48,7 +48,7 @@ export const watermark = command({
     const [{ Sources }, { completenessOf }, words] = await Promise.all([
       import("../../../operate/sources.ts"),
       import("../../../operate/completeness.ts"),
-      import("../../reports/watermark-text.ts"),
+      import("../../print/watermark-text.ts"),
     ]);
     await using sources = new Sources(sourceOptions({ ...flags, pipeline: file }));
     const completeness = completenessOf(sources);

@@ -1,7 +1,7 @@
 // tidegate why: the history of an event, from the ledger.
 
 import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../../command.ts";
-import { generationFlag, ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
+import { generationFlag, ledgerLocation, sourceOptions } from "../../flags/location-flags.ts";
 
 export const why = command({
   name: "why",

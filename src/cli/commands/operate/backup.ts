@@ -15,7 +15,7 @@ export const backup = command({
   flags: { data, json: toggle("Print the report as JSON.") },
   async run({ argument: target = "", flags, out }) {
     const { backupFolder } = await import("../../../operate/folders.ts");
-    const { megabytesText } = await import("../../reports/folder-text.ts");
+    const { megabytesText } = await import("../../print/folder-text.ts");
     const { data: from = SETTINGS.data.fallback } = flags;
     const report = await backupFolder(from, target, (step) => out.note(step));
     if (flags.json) out.line(JSON.stringify(report));
@@ -31,7 +31,7 @@ export const restore = command({
   flags: { data, json: toggle("Print the report as JSON.") },
   async run({ argument: source = "", flags, out }) {
     const { restoreFolder } = await import("../../../operate/folders.ts");
-    const { megabytesText } = await import("../../reports/folder-text.ts");
+    const { megabytesText } = await import("../../print/folder-text.ts");
     const { data: to = SETTINGS.data.fallback } = flags;
     const report = restoreFolder(source, to, (step) => out.note(step));
     const { createdAt } = report;

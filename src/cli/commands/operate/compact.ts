@@ -14,7 +14,7 @@ export const compact = command({
   },
   async run({ flags, out }) {
     const { compactStores } = await import("../../../operate/folders.ts");
-    const { compactLine } = await import("../../reports/folder-text.ts");
+    const { compactLine } = await import("../../print/folder-text.ts");
     const data = flags.data ?? (flags.url === undefined ? DATA_FALLBACK : null);
     const reports = compactStores({ data, url: flags.url ?? null }, (note) => out.note(note));
     if (flags.json === true) out.line(JSON.stringify({ files: reports }));

@@ -2,7 +2,7 @@
 
 import type { InfraOptions } from "../../../infra/infra-plan.ts";
 import { command, EXIT_FAILED, EXIT_OK, oneOf, text, toggle } from "../../command.ts";
-import { requiredFlag } from "../../words/required-flag.ts";
+import { requiredFlag } from "../../flags/required-flag.ts";
 
 /** The flags that decide which resources a pipeline has. */
 export const planFlags = {

@@ -3,8 +3,8 @@
 import { TidegateError } from "../../../core/errors.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, wholeNumber } from "../../command.ts";
-import { sourceOptions } from "../../words/location-flags.ts";
-import { requiredFlag } from "../../words/required-flag.ts";
+import { sourceOptions } from "../../flags/location-flags.ts";
+import { requiredFlag } from "../../flags/required-flag.ts";
 
 const GENERATION_MAX = 1_000_000;
 
@@ -32,7 +32,7 @@ async function load(flags: Parameters<typeof sourceOptions>[0]) {
   const [{ Sources }, { ledgerOf }, words] = await Promise.all([
     import("../../../operate/sources.ts"),
     import("../../../operate/ledgers.ts"),
-    import("../../reports/ledger-text.ts"),
+    import("../../print/ledger-text.ts"),
   ]);
   const sources = new Sources(sourceOptions(flags));
   return { sources, ledger: ledgerOf(sources), words };

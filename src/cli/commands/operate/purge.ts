@@ -7,10 +7,10 @@ import { days } from "../../../core/units.ts";
 import type { LedgerAccess } from "../../../operate/ledgers.ts";
 import type { SourceOptions } from "../../../operate/sources.ts";
 import { command, EXIT_OK, type ExitCode, text, toggle, wholeNumber } from "../../command.ts";
+import { requiredFlag } from "../../flags/required-flag.ts";
 import { createLiveScreen } from "../../screen/live-screen.ts";
 import type { Output } from "../../screen/output.ts";
 import { interruption } from "../../stop-signals.ts";
-import { requiredFlag } from "../../words/required-flag.ts";
 import { ledgerUrlFlag } from "./ledger.ts";
 
 const json = toggle("Print the number of deleted rows as JSON.");

@@ -16,10 +16,10 @@ import {
   UsageError,
   wholeNumber,
 } from "../../command.ts";
+import { bucketFlags } from "../../flags/bucket-flags.ts";
+import { sourceOptions } from "../../flags/location-flags.ts";
+import { timeFlag } from "../../flags/time-flag.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { bucketFlags } from "../../words/bucket-flags.ts";
-import { sourceOptions } from "../../words/location-flags.ts";
-import { timeFlag } from "../../words/time-flag.ts";
 
 const GRACE_SECONDS_MAX = 1_209_600;
 const SECOND_MS = 1_000;
@@ -59,7 +59,7 @@ export const auditCommand = command({
     const [{ Sources }, operate, words] = await Promise.all([
       import("../../../operate/sources.ts"),
       import("../../../operate/audits.ts"),
-      import("../../reports/audit-text.ts"),
+      import("../../print/audit-text.ts"),
     ]);
     const key = flags.sign === undefined ? null : operate.readSigningKey(flags.sign);
     const earlier = flags["since-statement"];
@@ -100,7 +100,7 @@ export const auditCommand = command({
       });
     let statement = await runOnce();
     if (flags.repair && statement.counts.missing > 0) {
-      const { waitLine } = await import("../../reports/pipeline-text.ts");
+      const { waitLine } = await import("../../print/pipeline-text.ts");
       const repair = audits.repair(statement, { signal });
       for await (const step of repair) {
         if (step.kind === "waiting") out.note(waitLine(pipeline, step.pause));

@@ -3,10 +3,10 @@
 //   B2. While the pipeline is paused, it waits and says so.
 
 import { command, EXIT_FAILED, EXIT_OK, toggle, wholeNumber } from "../../command.ts";
+import { bucketFlags } from "../../flags/bucket-flags.ts";
+import { sourceOptions } from "../../flags/location-flags.ts";
+import { timeFlag } from "../../flags/time-flag.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { bucketFlags } from "../../words/bucket-flags.ts";
-import { sourceOptions } from "../../words/location-flags.ts";
-import { timeFlag } from "../../words/time-flag.ts";
 
 const RATE_MAX = 1_000_000;
 
@@ -32,8 +32,8 @@ export const backfillCommand = command({
     const [{ Sources }, { backfillOf }, words, { waitJson, waitLine }] = await Promise.all([
       import("../../../operate/sources.ts"),
       import("../../../operate/backfill.ts"),
-      import("../../reports/backfill-text.ts"),
-      import("../../reports/pipeline-text.ts"),
+      import("../../print/backfill-text.ts"),
+      import("../../print/pipeline-text.ts"),
     ]);
     await using sources = new Sources(sourceOptions({ ...flags, pipeline: file }));
     const stopping = new AbortController();

@@ -4,8 +4,8 @@ import { TidegateError } from "../../../core/errors.ts";
 import { LINEAGE_FORMATS } from "../../../operate/defaults.ts";
 import type { ListedRun } from "../../../operate/runs.ts";
 import { command, EXIT_FAILED, EXIT_OK, oneOf, text, toggle } from "../../command.ts";
+import { generationFlag, ledgerLocation, sourceOptions } from "../../flags/location-flags.ts";
 import type { Output } from "../../screen/output.ts";
-import { generationFlag, ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
 
 const ledgerFlags = {
   ...ledgerLocation,

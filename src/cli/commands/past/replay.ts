@@ -16,10 +16,10 @@ import {
   UsageError,
   wholeNumber,
 } from "../../command.ts";
+import { ledgerLocation, sourceOptions } from "../../flags/location-flags.ts";
 import { createLiveScreen } from "../../screen/live-screen.ts";
 import type { Output } from "../../screen/output.ts";
 import { interruption } from "../../stop-signals.ts";
-import { ledgerLocation, sourceOptions } from "../../words/location-flags.ts";
 import { instantFlag } from "../look/records.ts";
 import { PIPELINE_FILE } from "../start/run.ts";
 
@@ -59,8 +59,8 @@ async function load(flags: Parameters<typeof sourceOptions>[0]) {
   const [{ Sources }, { replaysOf }, words, { waitLine }] = await Promise.all([
     import("../../../operate/sources.ts"),
     import("../../../operate/replays/replays.ts"),
-    import("../../reports/replay-text.ts"),
-    import("../../reports/pipeline-text.ts"),
+    import("../../print/replay-text.ts"),
+    import("../../print/pipeline-text.ts"),
   ]);
   const sources = new Sources(sourceOptions(flags));
   return { sources, replays: replaysOf(sources), words: { ...words, waitLine } };

@@ -6,8 +6,8 @@
 import { readFileSync } from "node:fs";
 import type { Reproduction } from "../../../operate/replays/replays.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
+import { sourceOptions } from "../../flags/location-flags.ts";
 import { interruption } from "../../stop-signals.ts";
-import { sourceOptions } from "../../words/location-flags.ts";
 import { replayLocation } from "./replay.ts";
 
 export const reproduce = command({
@@ -23,7 +23,7 @@ export const reproduce = command({
     const [{ Sources }, { parseRunManifest, replaysOf }, { useLines }] = await Promise.all([
       import("../../../operate/sources.ts"),
       import("../../../operate/replays/replays.ts"),
-      import("../../reports/replay-text.ts"),
+      import("../../print/replay-text.ts"),
     ]);
     const manifest = parseRunManifest(textOf(path), path);
     const pipeline = flags.pipeline ?? manifest.run.file;

@@ -21,12 +21,12 @@ import {
   toggle,
   wholeNumber,
 } from "../../command.ts";
-import { batchLine, jobLine, openOf, resultJson } from "../../reports/job-text.ts";
+import { scopeFlags, storeFlags, targetFlags } from "../../flags/job-flags.ts";
+import { sourceOptions } from "../../flags/location-flags.ts";
+import { requiredFlag } from "../../flags/required-flag.ts";
+import { batchLine, jobLine, openOf, resultJson } from "../../print/job-text.ts";
 import type { Output } from "../../screen/output.ts";
 import { interruption } from "../../stop-signals.ts";
-import { scopeFlags, storeFlags, targetFlags } from "../../words/job-flags.ts";
-import { sourceOptions } from "../../words/location-flags.ts";
-import { requiredFlag } from "../../words/required-flag.ts";
 
 const LIMIT_MAX = 1_000_000;
 
@@ -214,7 +214,7 @@ export const jobsRegister = command({
   },
   async run({ argument: file = "", flags, out }) {
     const name = requiredFlag(flags.batch, "batch");
-    const { readJobLines } = await import("../../words/job-lines.ts");
+    const { readJobLines } = await import("../../flags/job-lines.ts");
     const { sources, jobs } = await load(flags);
     await using _ = sources;
     const { group, replace } = flags;

@@ -10,13 +10,13 @@ import type { DurationMs } from "../../../core/units.ts";
 import type { SweepReport } from "../../../operate/jobs.ts";
 import type { OutboxAccess, RelayReport } from "../../../operate/outbox.ts";
 import { command, EXIT_FAILED, EXIT_OK, type ExitCode, text, toggle } from "../../command.ts";
+import { age } from "../../flags/age-flag.ts";
+import { scopeFlags, storeFlags, targetFlags } from "../../flags/job-flags.ts";
+import { sourceOptions } from "../../flags/location-flags.ts";
+import { requiredFlag } from "../../flags/required-flag.ts";
 import type { Output } from "../../screen/output.ts";
 import { span } from "../../screen/pipeline-summary.ts";
 import { interruption } from "../../stop-signals.ts";
-import { age } from "../../words/age-flag.ts";
-import { scopeFlags, storeFlags, targetFlags } from "../../words/job-flags.ts";
-import { sourceOptions } from "../../words/location-flags.ts";
-import { requiredFlag } from "../../words/required-flag.ts";
 
 const json = toggle("Print each report as a JSON line.");
 

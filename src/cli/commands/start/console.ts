@@ -3,9 +3,9 @@
 
 import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_OK, text, textList, toggle, wholeNumber } from "../../command.ts";
+import { ledgerLocation } from "../../flags/location-flags.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { ledgerLocation } from "../../words/location-flags.ts";
 import { queueFlags } from "../fix/dlq.ts";
 
 const PORT_MAX = 65_535;

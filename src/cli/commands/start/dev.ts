@@ -16,14 +16,14 @@ import {
   toggle,
   UsageError,
 } from "../../command.ts";
+import { readJsonFile } from "../../flags/json-file.ts";
+import { settingFlags, settingsFrom } from "../../flags/setting-flags.ts";
 import { openExport } from "../../open-export.ts";
 import { exitCodeAfter, runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../../screen/pipeline-reporter.ts";
 import { type TryOptions, whatToTry } from "../../screen/what-to-try.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { readJsonFile } from "../../words/json-file.ts";
-import { settingFlags, settingsFrom } from "../../words/setting-flags.ts";
 import { consoleFlags } from "./console.ts";
 import { PIPELINE_FILE } from "./run.ts";
 

@@ -17,12 +17,12 @@ import {
   toggle,
   wholeNumber,
 } from "../../command.ts";
+import { settingsFrom } from "../../flags/setting-flags.ts";
 import { openExport } from "../../open-export.ts";
 import { runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter } from "../../screen/pipeline-reporter.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { settingsFrom } from "../../words/setting-flags.ts";
 import { PIPELINE_FILE } from "./run.ts";
 import { TASK_REST, taskFlags } from "./task.ts";
 

@@ -7,12 +7,12 @@ import { boundHeap } from "../../../platform/bound-heap.ts";
 import type { RunSettings } from "../../../run/config.ts";
 import type { RunningPipeline, StartOptions } from "../../../run/run-pipeline.ts";
 import { command, EXIT_OK, type ExitCode, type Flags, toggle, UsageError } from "../../command.ts";
+import { settingFlags, settingsFrom } from "../../flags/setting-flags.ts";
 import { openExport } from "../../open-export.ts";
 import { exitCodeAfter, runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../../screen/pipeline-reporter.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { settingFlags, settingsFrom } from "../../words/setting-flags.ts";
 
 export const PIPELINE_FILE = {
   name: "FILE",

@@ -6,11 +6,11 @@ import { durationMs } from "../../../core/units.ts";
 import type { ConsumerSnapshot } from "../../../ingest/running/consumer.ts";
 import { systemClock } from "../../../platform/system-clock.ts";
 import { command, EXIT_FAILED, EXIT_OK, type Flags, wholeNumber } from "../../command.ts";
+import { settingFlags, settingsFrom } from "../../flags/setting-flags.ts";
 import { runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter } from "../../screen/pipeline-reporter.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { settingFlags, settingsFrom } from "../../words/setting-flags.ts";
 import { PIPELINE_FILE } from "./run.ts";
 
 export const TASK_REST = {

@@ -10,9 +10,9 @@ import type { CloudSetup } from "../../../cloud/setup/cloud-setup.ts";
 import type { Cloud } from "../../../cloud/start-cloud.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "../../command.ts";
+import { readJsonFile } from "../../flags/json-file.ts";
 import { describeFailure, type Output } from "../../screen/output.ts";
 import { stopSignal } from "../../stop-signals.ts";
-import { readJsonFile } from "../../words/json-file.ts";
 import { consoleFlags, maskFlag } from "./console.ts";
 
 const BASE_HOST_DOC = SETTINGS.baseHost.doc;
