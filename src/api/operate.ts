@@ -9,6 +9,11 @@ export type {
 } from "../audit/statement.ts";
 export { TidegateError } from "../core/errors.ts";
 export type { Progress } from "../core/progress.ts";
+export type {
+  CheckedStatement,
+  EarlierKeys,
+  StatementProof,
+} from "../operate/audits/statement-file.ts";
 export {
   type AuditLine,
   type AuditProgress,
@@ -141,4 +146,3 @@ export {
 export type { ListedRun, RunReader } from "../operate/runs.ts";
 export type { SourceOptions } from "../operate/sources.ts";
 export type { AuditCounts, AuditException, AuditStatus, AuditVerdict } from "../ports/audit.ts";
-export type { CheckedStatement, EarlierKeys, StatementProof } from "../run/audit/statement-file.ts";

@@ -10,7 +10,15 @@
 
 import type { AuditLine } from "../audit/audit-line.ts";
 import { listAudits, saveAudit } from "../audit/audit-log.ts";
+import {
+  type AuditRequest,
+  type AuditSources,
+  auditSources,
+  checkedWindow,
+  summaryOf,
+} from "../audit/audit-sources.ts";
 import type { QueueSnapshot } from "../audit/queue-snapshot.ts";
+import { readQueue, UNREAD } from "../audit/read-queue.ts";
 import type { AuditProgress } from "../audit/run-audit.ts";
 import type { Statement } from "../audit/statement.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -19,19 +27,11 @@ import { days } from "../core/units.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { AuditSummary } from "../ports/audit.ts";
 import type { Ledger } from "../ports/ledger.ts";
-import {
-  type AuditRequest,
-  type AuditSources,
-  auditSources,
-  checkedWindow,
-  summaryOf,
-} from "../run/audit/audit-sources.ts";
-import { openEffects } from "../run/audit/open-effects.ts";
-import { readQueue, UNREAD } from "../run/audit/read-queue.ts";
-import { createAuditReader } from "../run/audit/reader-thread.ts";
 import { devNames } from "../run/dev/dev-setup.ts";
 import { closeAll } from "../run/open/close-all.ts";
+import { openEffects } from "../run/open/open-effects.ts";
 import { parseStoreUrl } from "../run/open/store-url.ts";
+import { createAuditReader } from "./audits/reader-thread.ts";
 import {
   type BackfillRequest,
   type BackfillResult,
@@ -41,10 +41,10 @@ import {
 import type { Sources } from "./sources.ts";
 
 export { AUDIT_STATUSES, type AuditLine, lineText } from "../audit/audit-line.ts";
+export type { AuditRequest } from "../audit/audit-sources.ts";
 export type { AuditProgress } from "../audit/run-audit.ts";
 export type { Statement } from "../audit/statement.ts";
 export type { AuditSummary } from "../ports/audit.ts";
-export type { AuditRequest } from "../run/audit/audit-sources.ts";
 export {
   checkStatement,
   readEarlierStatement,
@@ -53,7 +53,7 @@ export {
   signStatement,
   verifyStatement,
   writeStatement,
-} from "../run/audit/statement-file.ts";
+} from "./audits/statement-file.ts";
 
 /**
  * The lines of some object versions, in the order of keys, and how far the audit is; or what does
@@ -133,6 +133,8 @@ async function openSources(
   const records = isFile ? createAuditReader(ledger, { path: location.path }) : null;
   if (records !== null) closers.push(records.close);
   return {
+    clock: sources.clock,
+    random: sources.random,
     ledger,
     lister: await sources.lister(),
     effects,

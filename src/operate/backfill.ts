@@ -3,6 +3,7 @@
 //   B1. A dry run opens the ledger for reading and no sink: it writes nothing.
 //   B2. A backfill that ends early is continued by the next one with the same request.
 
+import { hostname } from "node:os";
 import {
   type BackfillProgress,
   type BackfillResult,
@@ -13,15 +14,30 @@ import { ListedVersions } from "../backfill/version-order.ts";
 import { present } from "../core/assert.ts";
 import { type Progress, progressOfAction, type Report } from "../core/progress.ts";
 import { type DurationMs, days, durationMs, epochMs, seconds } from "../core/units.ts";
+import { type BatchRunner, createBatchRunner } from "../ingest/running/batch-runner.ts";
+import { INERT_WATERMARK } from "../ingest/running/inert-watermark.ts";
 import type { Pause } from "../ingest/running/pause.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import { listedPartOf } from "../ingest/spec/listed-part.ts";
+import type { VersionOrder } from "../ingest/stages/confirm.ts";
+import { CONSUMER_METRICS } from "../ingest/telemetry/metrics.ts";
+import { systemCallLimit } from "../platform/call-limit.ts";
+import { systemPorts } from "../platform/index.ts";
+import type { Ledger } from "../ports/ledger.ts";
 import type { ListedObject } from "../ports/objects/object-lister.ts";
-import { openRunner } from "../run/backfill/open-runner.ts";
+import type { ObjectSource } from "../ports/objects/object-source.ts";
+import type { QueueSender } from "../ports/queue.ts";
+import type { Queue } from "../ports/queue-receiver.ts";
+import { createRowReader } from "../readers/row-reader.ts";
+import { OpenedObjects } from "../replay/opened-objects.ts";
 import { devNames } from "../run/dev/dev-setup.ts";
 import { closeAll } from "../run/open/close-all.ts";
-import { listedPartOf } from "../run/open/listed-part.ts";
-import { ensureLedgerFolder } from "../run/prepare-run.ts";
-import { digestsOfRun } from "../run/runs/record-run.ts";
+import { openSink } from "../run/open/open-sink.ts";
+import { parseStoreUrl } from "../run/open/store-url.ts";
+import { ensureLedgerFolder, type PreparedRun } from "../run/prepare-run.ts";
+import { digestsOfRun } from "../run/upkeep/record-run.ts";
+import { createTelemetry } from "../telemetry/create-telemetry.ts";
+import { loadTracing } from "../telemetry/tracing.ts";
 import type { Sources } from "./sources.ts";
 
 export type { BackfillProgress, BackfillResult } from "../backfill/backfill.ts";
@@ -129,4 +145,63 @@ async function portsOf(sources: Sources, pipeline: Pipeline) {
   const { queue, deadLetters, environment } = present(opened, "the queue of a pipeline");
   const lateQueue = environment?.lateQueue ?? null;
   return { queue, deadLetters, lateQueue, objects: await sources.objects() };
+}
+
+interface RunnerPorts {
+  readonly ledger: Ledger;
+  readonly queue: Queue;
+  readonly deadLetters: Queue | null;
+  readonly lateQueue: QueueSender | null;
+  readonly objects: ObjectSource;
+}
+
+interface RunnerOptions {
+  readonly runId: string;
+  /** The URL of the ledger, beside which tables are. */
+  readonly url: string;
+  readonly isNewer: VersionOrder | undefined;
+  readonly signal: AbortSignal;
+  readonly onLogLine: ((line: string) => void) | undefined;
+}
+
+/** The stages of a pipeline without its queue; `closers` receives what ends them. */
+async function openRunner(
+  { pipeline, settings }: PreparedRun,
+  { ledger, queue, deadLetters, lateQueue, objects }: RunnerPorts,
+  { runId, url, isNewer, signal, onLogLine }: RunnerOptions,
+  closers: (() => unknown)[],
+): Promise<BatchRunner> {
+  const sink = await openSink(pipeline, ledger, parseStoreUrl(url, "ledger"));
+  if (sink !== null) closers.push(() => sink.close());
+  const fields = { pipeline: pipeline.name, run_id: runId };
+  const telemetry = createTelemetry({
+    metrics: [CONSUMER_METRICS],
+    clock: systemPorts.clock,
+    logs: { level: settings.logLevel, to: onLogLine ?? 2, fields },
+    tracing: await loadTracing("tidegate"),
+  });
+  const runner = createBatchRunner(
+    {
+      ...systemPorts,
+      queue: { name: queue.name, fifo: false },
+      deadLetters,
+      lateQueue,
+      callLimit: systemCallLimit,
+      ledger,
+      objects: new OpenedObjects(objects, signal),
+      rows: createRowReader(systemPorts),
+      sink,
+      telemetry,
+    },
+    {
+      pipeline,
+      owner: `backfill:${hostname()}:${process.pid}:${runId.slice(0, 8)}`,
+      runId,
+      watermark: INERT_WATERMARK,
+      ...(isNewer !== undefined && { isNewer }),
+    },
+  );
+  closers.push(() => runner.close());
+  await runner.start();
+  return runner;
 }

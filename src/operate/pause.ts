@@ -10,7 +10,7 @@ import { endPause, findPause, type Pause, setPause } from "../ingest/running/pau
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, RunRow, ScopeStats } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
-import { HEARTBEAT_MS } from "../run/runs/run-recorder.ts";
+import { HEARTBEAT_MS } from "../run/upkeep/run-recorder.ts";
 import type { Sources } from "./sources.ts";
 
 export { PAUSE_LOOK_MS, type Pause } from "../ingest/running/pause.ts";

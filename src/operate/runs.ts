@@ -1,10 +1,10 @@
 // Runs: the processes and replays that a ledger has recorded, and their manifests.
 
+import { manifestOfRun } from "../lineage/recorded/recorded-manifest.ts";
+import { findRecordedRun } from "../lineage/recorded/recorded-run.ts";
 import type { RunRow } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import { listReplays } from "../replay/replay-registry.ts";
-import { manifestOfRun } from "../run/lineage/recorded-manifest.ts";
-import { findRecordedRun } from "../run/lineage/recorded-run.ts";
 import { newestRuns } from "./lineage/recorded-facts.ts";
 import { locationsOf } from "./lineage.ts";
 import type { Sources } from "./sources.ts";

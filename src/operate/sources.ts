@@ -33,6 +33,7 @@ import {
 } from "../run/open/aws-environment.ts";
 import { closeAll } from "../run/open/close-all.ts";
 import { findServer, ledgerUrl, type Server } from "../run/open/find-server.ts";
+import { lateQueueOf } from "../run/open/late-queue.ts";
 import { isPipelineFile } from "../run/open/load-pipeline.ts";
 import { type OpenLedgerOptions, openLedger } from "../run/open/open-ledger.ts";
 import { openOutbox } from "../run/open/open-outbox.ts";
@@ -371,8 +372,7 @@ export class Sources {
     const pipeline = await this.pipeline();
     const queue = given ?? pipeline?.source.queue ?? (await find());
     if (queue === null) return null;
-    const late = pipeline?.late;
-    const lateQueue = typeof late === "object" ? late.queue : undefined;
+    const lateQueue = pipeline === null ? undefined : lateQueueOf(pipeline);
     const server = await this.server();
     const environment = await openAwsEnvironment({ queue, deadLetterQueue, lateQueue, server });
     this.#closers.push(() => environment.close());

@@ -33,7 +33,6 @@ import { createTelemetry, type ProcessTelemetry } from "../telemetry/create-tele
 import type { OtlpExport } from "../telemetry/otlp-export.ts";
 import { loadTracing } from "../telemetry/tracing.ts";
 import type { FilledSettings } from "./config.ts";
-import { startLateUpkeep } from "./late/late-upkeep.ts";
 import type { OpenRenewer, RenewalTerms } from "./leases/open-renewer.ts";
 import {
   type MetricsListener,
@@ -48,7 +47,8 @@ import { openSink } from "./open/open-sink.ts";
 import { parseStoreUrl } from "./open/store-url.ts";
 import { waitForLedger } from "./open/wait-for-queue.ts";
 import type { PreparedRun, ReadySettings } from "./prepare-run.ts";
-import { startRecording } from "./runs/start-recording.ts";
+import { startLateUpkeep } from "./upkeep/late-upkeep.ts";
+import { startRecording } from "./upkeep/start-recording.ts";
 import { startUpkeep } from "./upkeep/start-upkeep.ts";
 import { untilIdle, whenFinished } from "./when-finished.ts";
 

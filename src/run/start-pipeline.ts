@@ -6,10 +6,10 @@ import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { systemClock } from "../platform/system-clock.ts";
 import { createJsonLog } from "../telemetry/json-log.ts";
 import type { RunSettings } from "./config.ts";
-import { lateQueueOf } from "./late/open-completeness.ts";
 import { openAwsRenewer } from "./leases/open-renewer.ts";
 import { type AwsEnvironmentOptions, openAwsEnvironment } from "./open/aws-environment.ts";
 import { findServer } from "./open/find-server.ts";
+import { lateQueueOf } from "./open/late-queue.ts";
 import { waitForQueue } from "./open/wait-for-queue.ts";
 import { ensureLedgerFolder, prepareRun } from "./prepare-run.ts";
 import {

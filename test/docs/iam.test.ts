@@ -70,7 +70,7 @@ test("the guide names the actions of the console that no role has", () => {
 const CALLERS = [
   "src/aws/**/*.ts",
   "src/stores/dynamodb/**/*.ts",
-  "src/run/infra/read-live.ts",
+  "src/operate/infra/read-live.ts",
   "src/run/console/aws-cloud.ts",
   "src/adapters/task/ecs-launcher.ts",
 ];

@@ -18,7 +18,7 @@ const source = [
   "src/run/run-pipeline.ts",
   "src/run/dev/start-dev.ts",
   "src/testkit/test-pipeline.ts",
-  "src/run/audit/audit-sources.ts",
+  "src/audit/audit-sources.ts",
   "src/operate/audits.ts",
   "src/operate/backfill.ts",
   "src/operate/replays/replays.ts",

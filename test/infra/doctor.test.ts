@@ -8,9 +8,9 @@ import { loadTerraform } from "../../src/doctor/terraform/load-terraform.ts";
 import { terraformSetup } from "../../src/doctor/terraform/terraform-setup.ts";
 import { type InfraOptions, planInfra } from "../../src/infra/infra-plan.ts";
 import { pipeline } from "../../src/ingest/spec/define-pipeline.ts";
-import { observedPipelineOf } from "../../src/run/doctor/observed-pipeline.ts";
-import { infraFiles } from "../../src/run/infra/infra-files.ts";
-import { pipelineFacts } from "../../src/run/infra/pipeline-facts.ts";
+import { observedPipelineOf } from "../../src/operate/doctor/observed-pipeline.ts";
+import { infraFiles } from "../../src/operate/infra/infra-files.ts";
+import { pipelineFacts } from "../../src/operate/infra/pipeline-facts.ts";
 import { changed } from "../support/doctor/corpus-case.ts";
 
 const BUCKET = pipeline({

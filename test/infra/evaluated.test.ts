@@ -8,7 +8,7 @@ import { allowsService, decideAccess } from "../../src/core/access-policy.ts";
 import { alarmsOf } from "../../src/infra/alarm-table.ts";
 import { policiesOf } from "../../src/infra/iam-policies.ts";
 import { IAM_ROLES } from "../../src/infra/iam-table.ts";
-import { infraFiles } from "../../src/run/infra/infra-files.ts";
+import { infraFiles } from "../../src/operate/infra/infra-files.ts";
 import { sampleOf } from "../support/full-size.ts";
 import { type EvaluatedResource, evaluateTerraform } from "../support/infra/evaluate-terraform.ts";
 import { INFRA_PLANS, ROOT_VARIABLES } from "../support/infra/plans.ts";

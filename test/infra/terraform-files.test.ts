@@ -8,7 +8,7 @@ import { parse } from "@cdktf/hcl2json";
 import { describe, expect, test } from "vitest";
 import { TABLE_FILES } from "../../scripts/terraform-tables.ts";
 import { rootFiles } from "../../src/infra/root-files.ts";
-import { infraFiles } from "../../src/run/infra/infra-files.ts";
+import { infraFiles } from "../../src/operate/infra/infra-files.ts";
 import { INFRA_PLANS } from "../support/infra/plans.ts";
 import { requirePart } from "../support/requires.ts";
 

@@ -10,7 +10,7 @@ import { fetchLineageTools } from "../../scripts/lineage-tools.ts";
 import { pipeline, tables } from "../../src/ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../src/ingest/telemetry/silent-telemetry.ts";
 import { startDev } from "../../src/run/dev/start-dev.ts";
-import { startLineageEvents } from "../../src/run/lineage/lineage-events.ts";
+import { startLineageEvents } from "../../src/run/upkeep/lineage-events.ts";
 import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";

@@ -25,7 +25,7 @@ test.each(["README.md", "docs/start/tutorial.md", "CONTRIBUTING.md"])(
 test("the command, the scaffold and the lock file require the same Node as the package", () => {
   const [, major, minor] = /NODE_MIN = \[(\d+), (\d+)\]/.exec(read("src/cli/main.ts")) ?? [];
   expect(`${major}.${minor}`).toBe(lowest);
-  expect(read("src/run/new-project.ts")).toContain(`engines: { node: ">=${lowest}" }`);
+  expect(read("src/operate/init/new-project.ts")).toContain(`engines: { node: ">=${lowest}" }`);
   const lock = JSON.parse(read("package-lock.json"));
   expect(lock.packages[""].engines.node).toBe(`>=${lowest}`);
 });

@@ -50,15 +50,17 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "ingest/policy": { imports: ["core"], packages: [] },
   // Documents about runs: pure renderings of recorded facts.
   lineage: { imports: ["core"], packages: [] },
+  // The facts that a ledger has of runs, as those documents need them.
+  "lineage/recorded": { imports: [...RECORDS, ...INGEST, "replay", "lineage"], packages: [] },
   ingest: { imports: [...RECORDS, "ingest/policy"], packages: [] },
   // The past through the stages of ingest; `run` opens ledger, sink and objects for it.
   replay: { imports: [...RECORDS, ...INGEST], packages: [] },
   // A bucket through the stages of ingest; `operate` opens what it needs.
   backfill: { imports: [...RECORDS, ...INGEST], packages: [] },
-  // Bucket, ledger and sink compared; `run` opens them.
-  audit: { imports: RECORDS, packages: [] },
+  // Bucket, ledger and sink compared; `operate` and `run` open them.
+  audit: { imports: [...RECORDS, ...INGEST], packages: [] },
   produce: { imports: RECORDS, packages: [] },
-  // Plans, policies and Terraform texts, pure; `run` reads and writes files and asks AWS.
+  // Plans, policies and Terraform texts, pure; `operate` reads and writes files and asks AWS.
   infra: { imports: SEAMS, packages: [] },
   readers: {
     imports: RECORDS,
@@ -88,7 +90,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   },
   "sinks/function": { imports: RECORDS, packages: [] },
   "sinks/objects": { imports: RECORDS, packages: [] },
-  // Rules and parsers of the doctor; run/doctor reads files and queues for it.
+  // Rules and parsers of the doctor; operate/doctor reads files and queues for it.
   doctor: { imports: SEAMS, packages: ["acorn", "node:module"] },
   telemetry: {
     imports: RECORDS,
@@ -121,8 +123,31 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "stores/sqlite",
       "platform",
       "run",
+      // What doctor, infra and lineage say of a pipeline; each has its function here.
+      "doctor",
+      "infra",
+      "lineage/recorded",
+      "telemetry",
+      "aws",
     ],
-    packages: ["node:fs", "node:os", "node:path"],
+    packages: [
+      "node:fs",
+      "node:os",
+      "node:path",
+      "node:crypto",
+      // The reader of an audit.
+      "node:worker_threads",
+      // The doctor and `infra diff` read what exists.
+      "@aws-sdk/client-cloudwatch",
+      "@aws-sdk/client-dynamodb",
+      "@aws-sdk/client-ecs",
+      "@aws-sdk/client-iam",
+      "@aws-sdk/client-kms",
+      "@aws-sdk/client-lambda",
+      "@aws-sdk/client-s3",
+      "@aws-sdk/client-sns",
+      "@aws-sdk/client-sqs",
+    ],
     machine: true,
   },
   // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library.
@@ -232,7 +257,7 @@ export const FILES_MAX: Readonly<Record<string, Readonly<Record<string, number>>
   readers: { "csv-parse": 1 },
 };
 
-const NESTED = new Set(["broker", "ingest", "console"]);
+const NESTED = new Set(["broker", "ingest", "lineage", "console"]);
 const FAMILIES = new Set(["stores", "sinks"]);
 
 /** The part of a file, or null for tests, scripts and benchmarks, which may import all. */

@@ -8,7 +8,7 @@ import { TidegateError } from "../../core/errors.ts";
 import { buildEnvelope } from "../../core/events/envelope.ts";
 import { addMs, durationMs, type EpochMs, epochMs, minutes, subtractMs } from "../../core/units.ts";
 import type { Ledger, Note, NoteKind } from "../../ports/ledger.ts";
-import { boundedLooks, brokerLooks } from "../../run/late/look-at-queues.ts";
+import { boundedLooks, brokerLooks } from "../../run/open/look-at-queues.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import { type QueueLook, readCompleteness } from "./complete-up-to.ts";
 import { releaseHeld } from "./release.ts";

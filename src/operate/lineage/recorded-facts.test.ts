@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { ManualClock } from "../../../test/support/manual-clock.ts";
 import { addMs, durationMs, epochMs } from "../../core/units.ts";
 import { recordKey } from "../../ledger/record-key.ts";
+import { outputLocations } from "../../lineage/recorded/output-locations.ts";
+import { RECORDS_MAX } from "../../lineage/recorded/recorded-run.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { RecordInput } from "../../ports/record.ts";
-import { outputLocations } from "../../run/lineage/output-locations.ts";
-import { RECORDS_MAX } from "../../run/lineage/recorded-run.ts";
 import { createMemoryLedger } from "../../stores/memory/ledger.ts";
 import { factsOfOutput, newestRuns } from "./recorded-facts.ts";
 

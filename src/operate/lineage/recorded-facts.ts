@@ -5,17 +5,17 @@
 
 import type { EpochMs } from "../../core/units.ts";
 import type { LineageFacts } from "../../lineage/lineage-facts.ts";
-import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
-import type { LedgerScope } from "../../ports/record.ts";
-import { isPromotionNoted } from "../../replay/replay-registry.ts";
-import { manifestInputOf, storedJson } from "../../run/lineage/manifest-input.ts";
+import { manifestInputOf, storedJson } from "../../lineage/recorded/manifest-input.ts";
 import {
   factsOf,
   type LocationOf,
   type RecordedRun,
   recordsOf,
   refuseMany,
-} from "../../run/lineage/recorded-run.ts";
+} from "../../lineage/recorded/recorded-run.ts";
+import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
+import type { LedgerScope } from "../../ports/record.ts";
+import { isPromotionNoted } from "../../replay/replay-registry.ts";
 import { hasPromotedShadow } from "./row-lineage.ts";
 
 const PAGE_RUNS = 100;

@@ -6,8 +6,8 @@ import type { UseWatch } from "../../platform/handler-uses.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { ReplayEntry } from "../../replay/replay-registry.ts";
-import { runEnvironment } from "../../run/runs/record-run.ts";
-import { type RunRecorder, startRunRecorder } from "../../run/runs/run-recorder.ts";
+import { runEnvironment } from "../../run/upkeep/record-run.ts";
+import { type RunRecorder, startRunRecorder } from "../../run/upkeep/run-recorder.ts";
 
 /** Starts the row of a replay, with what it was asked for and its frozen values. */
 export function recordReplay(

@@ -1,12 +1,12 @@
 // Replay manifest: the manifest of a replay, written to a folder or a bucket.
 
 import { join } from "node:path";
+import { outputLocations } from "../../lineage/recorded/output-locations.ts";
+import { manifestOfRun } from "../../lineage/recorded/recorded-manifest.ts";
+import { findRecordedRun } from "../../lineage/recorded/recorded-run.ts";
 import type { ReplayEntry } from "../../replay/replay-registry.ts";
-import { outputLocations } from "../../run/lineage/output-locations.ts";
-import { manifestOfRun } from "../../run/lineage/recorded-manifest.ts";
-import { findRecordedRun } from "../../run/lineage/recorded-run.ts";
-import { checkManifestTarget, openManifestTarget } from "../../run/manifests/manifest-target.ts";
 import type { Server } from "../../run/open/find-server.ts";
+import { checkManifestTarget, openManifestTarget } from "../../run/open/manifest-target.ts";
 import type { ReplayContext } from "./replay-context.ts";
 import { refuseReplay } from "./replay-refusals.ts";
 

@@ -35,7 +35,7 @@ import {
 import { closeAll } from "../../run/open/close-all.ts";
 import { openSink } from "../../run/open/open-sink.ts";
 import { parseStoreUrl } from "../../run/open/store-url.ts";
-import { thisProcess } from "../../run/runs/process-running.ts";
+import { thisProcess } from "../../run/upkeep/process-running.ts";
 import { recordReplay, watchedPipeline } from "./record-replay.ts";
 import { digestsNow, type RunContext, scopeOf, shadowOf } from "./replay-context.ts";
 import { goneText, refuseReplay } from "./replay-refusals.ts";

@@ -13,7 +13,7 @@ import {
   requireReplay,
 } from "../../replay/replay-registry.ts";
 import type { ReplayOutcome } from "../../replay/run-replay.ts";
-import { mayRun } from "../../run/runs/process-running.ts";
+import { mayRun } from "../../run/upkeep/process-running.ts";
 import { type ReplayContext, scopeOf, shadowOf } from "./replay-context.ts";
 import { refuseReplay } from "./replay-refusals.ts";
 

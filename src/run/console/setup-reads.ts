@@ -5,9 +5,9 @@ import type { Finding } from "../../doctor/rule.ts";
 import { diagnose, RULES } from "../../doctor/rules/all-rules.ts";
 import { EMPTY_SETUP, joinSetups, type Setup } from "../../doctor/setup.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { readLiveSetup } from "../../operate/doctor/live-setup.ts";
+import { observedPipelineOf } from "../../operate/doctor/observed-pipeline.ts";
 import type { FindingView, SetupCheck } from "../../ports/console/console-record-views.ts";
-import { readLiveSetup } from "../doctor/live-setup.ts";
-import { observedPipelineOf } from "../doctor/observed-pipeline.ts";
 import type { Server } from "../open/find-server.ts";
 
 export interface SetupOptions {

@@ -8,13 +8,15 @@ import { guardHosts } from "../../broker/wire/protocol/host-guard.ts";
 import { parseHostNames } from "../../cloud/host-names.ts";
 import { endpointOf, hostGuardOf, isLoopback } from "../../cloud/loopback.ts";
 import { isConsolePath } from "../../console/api/console-http.ts";
+import { present } from "../../core/assert.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
+import { completenessOf } from "../../operate/completeness.ts";
+import { Sources } from "../../operate/sources.ts";
 import { createHttpListener } from "../../platform/http/http-listener.ts";
 import { systemPorts } from "../../platform/index.ts";
 import type { QueueFigures } from "../../ports/console/console-source.ts";
 import type { HttpReply } from "../../ports/http/http.ts";
-import { openCompleteness } from "../late/open-completeness.ts";
 import { type AwsEnvironment, openAwsEnvironment } from "../open/aws-environment.ts";
 import { findServer, ledgerUrl } from "../open/find-server.ts";
 import { openAwsCloud } from "./aws-cloud.ts";
@@ -100,10 +102,10 @@ async function sourceOf(options: StartConsoleOptions) {
     lateQueue: typeof pipeline?.late === "object" ? pipeline.late.queue : null,
   };
   const cloud = await openAwsCloud(server, roles);
-  const complete =
+  const sources =
     pipeline === null || environment === null
       ? null
-      : await openCompleteness(pipeline, { ...options, queue: environment.queue.name });
+      : new Sources({ ...options, pipeline, queue: environment.queue.name });
   return openConsoleSource({
     ...options,
     embedded: false,
@@ -112,7 +114,11 @@ async function sourceOf(options: StartConsoleOptions) {
     names: { bucket: roles.bucket, topic: null },
     cloud,
     mask: createMessageMask(pipeline, { mask: options.mask, exposed: !isLoopback(options.host) }),
-    completeness: complete === null ? null : () => complete.completeUpTo(),
+    completeness:
+      sources === null
+        ? null
+        : async () =>
+            present((await completenessOf(sources).read())[0], "the completeness of a pipeline"),
     setup: {
       pipeline,
       file: options.file ?? pipeline?.name ?? "",
@@ -124,7 +130,7 @@ async function sourceOf(options: StartConsoleOptions) {
     openQueues: environment === null ? null : async () => queuesOf(environment),
     embeddedQueues: async () => null,
     async close() {
-      await complete?.close();
+      await sources?.close();
       await environment?.close();
       await cloud.close();
     },

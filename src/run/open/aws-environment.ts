@@ -12,11 +12,11 @@ import type { ObjectLister } from "../../ports/objects/object-lister.ts";
 import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { ObjectWriter } from "../../ports/objects/object-writer.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
-import { openLater } from "../late/late-queue.ts";
-import { looksAt } from "../late/look-at-queues.ts";
 import type { LeaseThreadConfig } from "../leases/lease-thread.ts";
 import type { Environment } from "./environment.ts";
 import { clientOptions, describeServer, type Server } from "./find-server.ts";
+import { openLater } from "./late-queue.ts";
+import { looksAt } from "./look-at-queues.ts";
 
 const PACKAGES = "@aws-sdk/client-sqs @aws-sdk/client-s3";
 

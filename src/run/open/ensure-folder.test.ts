@@ -2,9 +2,9 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
+import { writeProject } from "../../operate/init/new-project.ts";
 import { systemClock } from "../../platform/system-clock.ts";
 import { createInbox } from "../dev/inbox.ts";
-import { writeProject } from "../new-project.ts";
 import { ensureLedgerFolder } from "../prepare-run.ts";
 import { ensureFolder } from "./ensure-folder.ts";
 

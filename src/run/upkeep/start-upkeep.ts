@@ -7,7 +7,6 @@ import type { Ledger } from "../../ports/ledger.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Sink } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
-import { startScheduledAudits } from "../audit/start-scheduled.ts";
 import type { Environment } from "../open/environment.ts";
 import type { Server } from "../open/find-server.ts";
 import { findOutbox, openOutbox } from "../open/open-outbox.ts";
@@ -17,6 +16,7 @@ import { type JobSweeps, startJobSweeps } from "./job-sweeps.ts";
 import { startLedgerPurger } from "./ledger-purger.ts";
 import { startOutboxPurger } from "./outbox-purger.ts";
 import type { RowPurger } from "./row-purger.ts";
+import { startScheduledAudits } from "./scheduled-audits.ts";
 import { stageSweep } from "./stage-sweep.ts";
 
 interface UpkeepPorts {

@@ -16,19 +16,19 @@ import { seconds } from "../../../src/core/units.ts";
 import { tables } from "../../../src/index.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { SILENT } from "../../../src/ingest/telemetry/silent-telemetry.ts";
-import { systemPorts } from "../../../src/platform/index.ts";
-import { startScheduledAudits } from "../../../src/run/audit/start-scheduled.ts";
 import {
   readSigningKey,
   readStatement,
   signStatement,
   verifyStatement,
   writeStatement,
-} from "../../../src/run/audit/statement-file.ts";
+} from "../../../src/operate/audits/statement-file.ts";
+import { systemPorts } from "../../../src/platform/index.ts";
 import type { RunSettings } from "../../../src/run/config.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import { prepareRun } from "../../../src/run/prepare-run.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
+import { startScheduledAudits } from "../../../src/run/upkeep/scheduled-audits.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
 import { isFullSize } from "../../support/full-size.ts";
 import { type AuditCall, audit, repair } from "../../support/operated.ts";

@@ -15,7 +15,7 @@ import {
   readStatement,
   signStatement,
   writeStatement,
-} from "../../../src/run/audit/statement-file.ts";
+} from "../../../src/operate/audits/statement-file.ts";
 import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { type AuditCall, audit } from "../../support/operated.ts";

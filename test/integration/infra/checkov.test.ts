@@ -6,7 +6,7 @@ import { globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { findCheckov } from "../../../scripts/checkov.ts";
-import { infraFiles } from "../../../src/run/infra/infra-files.ts";
+import { infraFiles } from "../../../src/operate/infra/infra-files.ts";
 import { needsFullSize } from "../../support/full-size.ts";
 import { INFRA_PLANS } from "../../support/infra/plans.ts";
 import { reportMissing } from "../../support/requires.ts";

@@ -18,7 +18,7 @@ import { PermanentError, pipeline } from "../../../src/index.ts";
 import { policiesOf } from "../../../src/infra/iam-policies.ts";
 import { IAM_TABLE, type IamRow } from "../../../src/infra/iam-table.ts";
 import { type PipelineFacts, planInfra } from "../../../src/infra/infra-plan.ts";
-import { readLive } from "../../../src/run/infra/read-live.ts";
+import { readLive } from "../../../src/operate/infra/read-live.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { eventually } from "../../support/eventually.ts";
 import { isFullSize } from "../../support/full-size.ts";

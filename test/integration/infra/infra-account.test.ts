@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { accountDifferences } from "../../../src/infra/account-diff.ts";
 import { alarmsOf } from "../../../src/infra/alarm-table.ts";
 import { type PipelineFacts, planInfra } from "../../../src/infra/infra-plan.ts";
-import { readAccount } from "../../../src/run/infra/read-account.ts";
+import { readAccount } from "../../../src/operate/infra/read-account.ts";
 import { useForeignServer } from "../../support/foreign/foreign-servers.ts";
 import {
   type AccountClients,

@@ -2,11 +2,11 @@
 
 import { expect, test } from "vitest";
 import { endPause, setPause } from "../../../src/ingest/running/pause.ts";
+import { outputLocations } from "../../../src/lineage/recorded/output-locations.ts";
 import { factsOfObject, factsOfOutput } from "../../../src/operate/lineage/recorded-facts.ts";
 import { findRowOrigin } from "../../../src/operate/lineage/row-lineage.ts";
 import { openOperator } from "../../../src/operate/open-operator.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
-import { outputLocations } from "../../../src/run/lineage/output-locations.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import { ordersPipeline, startReplayWorld } from "../../support/replay-world.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";

@@ -4,8 +4,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { startDev } from "../../../src/run/dev/start-dev.ts";
-import { openCompleteness } from "../../../src/run/late/open-completeness.ts";
 import { loadPipeline } from "../../../src/run/open/load-pipeline.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -73,12 +73,15 @@ test("late files are listed and released, and watermark says what holds it back"
     expect(released.lines.at(-1)).toBe("1 record released");
     expect(await waiting).toMatchObject({ code: 0 });
     expect((await dev.completeUpTo()).at).toBe(reached);
-    await using open = await openCompleteness(pipeline, {
+    await using operator = openOperator({
+      pipeline,
       ledger: `sqlite:${join(data, "ledger.db")}`,
       queue: dev.queueName,
       endpoint: dev.endpoint,
     });
-    expect(await open.waitUntil(reached)).toMatchObject({ isExact: true });
+    const waited = operator.completeness.waitUntil(reached);
+    expect(await waited.result()).toBe(true);
+    expect(await operator.completeness.read()).toMatchObject([{ isExact: true }]);
     expect((await cli("late", "list")).err).toContain("No held records match.");
   } finally {
     await dev.stop();

@@ -9,8 +9,8 @@ import { createEcsLauncher } from "../../../src/adapters/task/ecs-launcher.ts";
 import { durationMs } from "../../../src/core/units.ts";
 import { pipeline } from "../../../src/index.ts";
 import { planInfra } from "../../../src/infra/infra-plan.ts";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { systemClock } from "../../../src/platform/system-clock.ts";
-import { openCompleteness } from "../../../src/run/late/open-completeness.ts";
 import { openAwsObjects } from "../../../src/run/open/aws-environment.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { eventually } from "../eventually.ts";
@@ -79,9 +79,9 @@ export async function runLate(world: IamWorld): Promise<void> {
     expect(await world.operate(...words)).toMatchObject({ code: 0 });
   }
   const { endpoint } = operator;
-  const options = { ledger, endpoint, queue: "days", region: "us-east-1" };
-  await using open = await openCompleteness(days, options);
-  await open.completeUpTo();
+  const options = { pipeline: days, ledger, endpoint, queue: "days", region: "us-east-1" };
+  await using open = openOperator(options);
+  await open.completeness.read();
 }
 
 const NAME = "tg-0123456789abcdef";

@@ -43,7 +43,7 @@ export const doctor = command({
       return EXIT_OK;
     }
     if (flags.json && flags.sarif) throw new UsageError("use --json or --sarif, not both");
-    const { examine } = await import("../../../run/doctor/examine.ts");
+    const { examine } = await import("../../../operate/doctor.ts");
     const { terraform, code, endpoint, region, data } = flags;
     const named = [flags.queue, terraform, code].some((flag) => flag !== undefined);
     const fallback = !named && existsSync(PIPELINE_DEFAULT) ? PIPELINE_DEFAULT : undefined;

@@ -45,7 +45,7 @@ export const infraDiff = command({
   async run({ argument: file = "", flags, out }) {
     const plan = await planOf(file, flags);
     const [{ readLive }, { EXISTENCE, infraDifferences }] = await Promise.all([
-      import("../../../run/infra/read-live.ts"),
+      import("../../../operate/infra/read-live.ts"),
       import("../../../infra/infra-diff.ts"),
     ]);
     const { endpoint, region } = flags;
@@ -85,7 +85,7 @@ async function accountOf(
   },
 ): Promise<InfraDifference[]> {
   const [{ readAccount }, { accountDifferences }] = await Promise.all([
-    import("../../../run/infra/read-account.ts"),
+    import("../../../operate/infra/read-account.ts"),
     import("../../../infra/account-diff.ts"),
   ]);
   const existing = queue ?? deadLetterQueue;

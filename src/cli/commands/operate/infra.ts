@@ -51,7 +51,7 @@ interface PlanFlagValues {
 export async function planOf(file: string, flags: PlanFlagValues) {
   const [{ loadPipeline }, { pipelineFacts }, { planInfra }] = await Promise.all([
     import("../../../run/open/load-pipeline.ts"),
-    import("../../../run/infra/pipeline-facts.ts"),
+    import("../../../operate/infra/pipeline-facts.ts"),
     import("../../../infra/infra-plan.ts"),
   ]);
   const { via, ledger, listing, kms, compute, dispatch, backfill, prefix } = flags;
@@ -85,8 +85,8 @@ export const infra = command({
     const folder = requiredFlag(flags.out, "out");
     const plan = await planOf(file, flags);
     const [{ infraFiles }, { writeInfra }, { policiesOf }] = await Promise.all([
-      import("../../../run/infra/infra-files.ts"),
-      import("../../../run/infra/write-infra.ts"),
+      import("../../../operate/infra/infra-files.ts"),
+      import("../../../operate/infra/write-infra.ts"),
       import("../../../infra/iam-policies.ts"),
     ]);
     const result = writeInfra(folder, infraFiles(plan), flags.overwrite ?? false);

@@ -14,11 +14,11 @@ export const init = command({
   },
   async run({ argument: folder = ".", flags, out }) {
     if (flags.ci) {
-      const { writeWorkflow } = await import("../../../run/ci-workflow.ts");
+      const { writeWorkflow } = await import("../../../operate/init/ci-workflow.ts");
       out.line(writeWorkflow(folder));
       return EXIT_OK;
     }
-    const { writeProject } = await import("../../../run/new-project.ts");
+    const { writeProject } = await import("../../../operate/init/new-project.ts");
     const files = writeProject(folder, tidegateDependency(folder, sourceFolder));
     for (const file of files) out.line(file);
     const enter = folder === "." ? [] : [`cd ${shellQuoted(folder)}`];

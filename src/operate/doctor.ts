@@ -1,0 +1,120 @@
+// Examine: collects everything that the doctor can read about a project and runs the rules on it.
+
+import { readFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { TidegateError } from "../core/errors.ts";
+import { readCode } from "../doctor/code/read-code.ts";
+import { withoutIgnored } from "../doctor/ignored-findings.ts";
+import type { Finding } from "../doctor/rule.ts";
+import { diagnose } from "../doctor/rules/all-rules.ts";
+import { EMPTY_SETUP, joinSetups, type Setup } from "../doctor/setup.ts";
+import { loadTerraform } from "../doctor/terraform/load-terraform.ts";
+import { terraformSetup } from "../doctor/terraform/terraform-setup.ts";
+import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import { findServer } from "../run/open/find-server.ts";
+import { loadPipeline } from "../run/open/load-pipeline.ts";
+import { readLiveSetup } from "./doctor/live-setup.ts";
+import { observedPipelineOf } from "./doctor/observed-pipeline.ts";
+import { readProject, TERRAFORM_ON_DISK } from "./doctor/project-files.ts";
+
+export interface ExamineOptions {
+  /** A pipeline file. */
+  readonly file?: string | undefined;
+  readonly queues?: readonly string[] | undefined;
+  /** A folder of Terraform files. */
+  readonly terraform?: string | undefined;
+  /** The folder whose code is read. Default: that of the pipeline file. */
+  readonly code?: string | undefined;
+  readonly endpoint?: string | undefined;
+  readonly region?: string | undefined;
+  /** Folder of a cloud that may be running. Default: ".tidegate". */
+  readonly data?: string | undefined;
+}
+
+export interface Examination {
+  readonly setup: Setup;
+  readonly findings: readonly Finding[];
+  /** What was read, in words. */
+  readonly checked: readonly string[];
+  /** What could not be read, one sentence each. */
+  readonly notes: readonly string[];
+}
+
+export async function examine(options: ExamineOptions): Promise<Examination> {
+  const { file, queues = [], terraform } = options;
+  const folder = options.code ?? (file === undefined ? undefined : dirname(file));
+  if (folder === undefined && queues.length === 0 && terraform === undefined) {
+    const message = "nothing to check: name a pipeline file, --queue, --terraform or --code";
+    throw new TidegateError("TG_CONFIG_INVALID", message);
+  }
+  const parts: Examined[] = [];
+  const pipeline = file === undefined ? null : await loadPipeline(file);
+  if (file !== undefined && pipeline !== null) parts.push(examinePipeline(pipeline, file));
+  if (terraform !== undefined) parts.push(examineTerraform(terraform));
+  if (folder !== undefined) parts.push(examineCode(folder));
+  if (queues.length > 0) parts.push(await examineLive(options, queues, pipeline));
+  const setup = joinSetups(parts.map((part) => part.setup));
+  return {
+    setup,
+    findings: withoutIgnored(diagnose(setup), linesOf),
+    checked: parts.map(({ checked }) => checked),
+    notes: parts.flatMap(({ notes }) => notes),
+  };
+}
+
+function linesOf(file: string): readonly string[] | null {
+  try {
+    return readFileSync(file, "utf8").split("\n");
+  } catch {
+    return null; // It was there a moment ago; its findings stay.
+  }
+}
+
+interface Examined {
+  readonly setup: Setup;
+  readonly checked: string;
+  readonly notes: readonly string[];
+}
+
+function examinePipeline(pipeline: Pipeline, file: string): Examined {
+  const setup = { ...EMPTY_SETUP, pipeline: observedPipelineOf(pipeline, file) };
+  return { setup, checked: `pipeline ${pipeline.name}`, notes: [] };
+}
+
+/** The Terraform files of a folder and of the modules it calls. */
+export function examineTerraform(folder: string): Examined {
+  const { scopes, unread } = loadTerraform(folder, TERRAFORM_ON_DISK);
+  const setup = terraformSetup(scopes);
+  const notes = unread.map((source) => `module ${source} was not read: it is not in this project`);
+  return { setup, checked: `Terraform in ${folder} (${counted(setup)})`, notes };
+}
+
+function counted({ queues, alarms = [] }: Setup): string {
+  return `queues: ${queues.length}, alarms: ${alarms.length}`;
+}
+
+function examineCode(folder: string): Examined {
+  const { code, documents, truncated } = readProject(folder);
+  const { patterns, unread } = readCode(code, documents);
+  const notes = unread.map(({ file, problem }) => `${file} was not read: ${problem}`);
+  if (truncated)
+    notes.push(`${folder} has more files than the doctor reads; name a smaller --code`);
+  return {
+    setup: { ...EMPTY_SETUP, code: patterns },
+    checked: `code in ${folder} (files: ${code.length})`,
+    notes,
+  };
+}
+
+async function examineLive(
+  location: ExamineOptions,
+  queues: readonly string[],
+  pipeline: Pipeline | null,
+): Promise<Examined> {
+  const bucket = pipeline?.source.bucket ?? null;
+  const { endpoint, region, data } = location;
+  const server = await findServer({ endpoint, region, data });
+  const { setup, notes } = await readLiveSetup({ queues, bucket, server });
+  const names = setup.queues.map(({ name }) => name).join(", ");
+  return { setup, checked: `live queues ${names}`, notes };
+}
