@@ -39,7 +39,10 @@ interface Shown {
 /** Dead letters, late files, an audit and a replay. */
 async function fill(data: string): Promise<Shown> {
   const ledger = `sqlite:${join(data, "ledger.db")}`;
-  const shown = { late: "hold", allowedLatenessMs: 0, mask: [] };
+  const shown = {
+    eventTime: { ...stations.eventTime, late: "hold", allowedLatenessMs: 0 },
+    mask: [],
+  };
   const held = { ...stations, ...shown } as unknown as typeof stations;
   const options = { onLogLine: () => {}, console: { allowActions: true } };
   const dev = await startDev(held, { data, port: 0, metricsPort: 0 }, options);

@@ -39,11 +39,13 @@ export default pipeline({
   mask: ["observer"],
   // A file is about the day in its name: observations/2026-03-01/BER01.csv. One of a day more than
   // two days before the newest is late data.
-  eventTime: ({ object }) => {
-    const day = /\/(\d{4}-\d\d-\d\d)\//.exec(object.key)?.[1];
-    return day === undefined ? null : `${day}T00:00:00Z`;
+  eventTime: {
+    of({ object }) {
+      const day = /\/(\d{4}-\d\d-\d\d)\//.exec(object.key)?.[1];
+      return day === undefined ? null : `${day}T00:00:00Z`;
+    },
+    outOfOrderMs: 2 * 86_400_000,
   },
-  outOfOrderMs: 2 * 86_400_000,
   concurrency: 8,
   retry: { attempts: 5, baseMs: 500 },
   onRemoved: "delete-rows", // A withdrawn file takes its rows with it. By default they stay.

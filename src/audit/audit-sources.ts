@@ -78,7 +78,7 @@ export async function auditSources(
     request.suffix === undefined || request.suffix === "" ? {} : { suffix: request.suffix };
   const subject = { ...scope, bucket, prefix, ...filter };
   if (previous !== null) checkPrevious(previous, { subject, from, to });
-  const retentionMs = days(pipeline.ledgerRetentionDays);
+  const retentionMs = days(pipeline.retention.ledgerDays);
   const forgetsBefore = subtractMs(startedAt, retentionMs);
   const builder = new StatementBuilder({ subject, from, to, forgetsBefore, previous });
   const queue = await runAudit(

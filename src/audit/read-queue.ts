@@ -55,6 +55,7 @@ async function counted(
   const reports = await readReports(ledger, scope);
   const running = reports.filter(({ savedAt }) => msBetween(savedAt, now) < POLL_FRESH_MS);
   const lagMs = Math.max(...running.map(({ queueLagMs }) => queueLagMs));
-  const settledBefore = running.length === 0 ? null : epochMs(now - lagMs - pipeline.outOfOrderMs);
+  const settledBefore =
+    running.length === 0 ? null : epochMs(now - lagMs - pipeline.eventTime.outOfOrderMs);
   return { kind: "counted", messages, has: () => false, settledBefore };
 }

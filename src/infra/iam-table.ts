@@ -54,7 +54,7 @@ export interface IamRow {
 export const IAM_RESOURCE_TEXT: Readonly<Record<IamResource, string>> = {
   queue: "the queue",
   "dead-letter-queue": "the dead-letter queue",
-  "late-queue": "the queue of `late: { queue }`",
+  "late-queue": "the queue of `eventTime.late`",
   topic: "the topic",
   "target-queue": "the queue, if producers send to it",
   "target-topic": "the topic, if producers publish to it",

@@ -18,7 +18,7 @@ export interface PipelineFacts {
   readonly contents?: "messages" | "objects";
   /** Name, URL or ARN; null for one named after the pipeline. */
   readonly queue: string | null;
-  /** Name, URL or ARN of the queue of `late: { queue }`; null without one. */
+  /** Name, URL or ARN of the queue of `eventTime.late`; null without one. */
   readonly lateQueue?: string | null;
   /** Where messages are archived; null or absent: they are not. */
   readonly archive?: ArchivePlace | null;

@@ -103,7 +103,10 @@ test("a failure under a claim that may be renewed is not stored (P5)", async () 
 });
 
 test("a record that is too late is not held before it is governed (P7)", async () => {
-  const { world, stages, happened } = pipelineWorld({ lane: TOO_LATE, spec: { late: "hold" } });
+  const { world, stages, happened } = pipelineWorld({
+    lane: TOO_LATE,
+    spec: { eventTime: { late: "hold" } },
+  });
   await using _ = world;
   const broken = withSteps(stages, { govern: () => "next" });
   await expect(run(broken, world.message("a").inFlight)).rejects.toThrow("P7");

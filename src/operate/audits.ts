@@ -168,7 +168,7 @@ async function store(
   statement: Statement,
   warn: (message: string) => void,
 ): Promise<void> {
-  const retentionMs = days(pipeline.ledgerRetentionDays);
+  const retentionMs = days(pipeline.retention.ledgerDays);
   const scope = { pipeline: pipeline.name, generation: pipeline.generation };
   try {
     const { ledger, close } = await sources.openLedger({ retentionMs, migrate: false });

@@ -94,7 +94,7 @@ async function backfill(
   const window = windowOf(pipeline, request);
   const { dryRun = false, rate = null, only, onLogLine } = request;
   if (!dryRun) ensureLedgerFolder(sources.ledgerUrl);
-  const retentionMs = days(pipeline.ledgerRetentionDays);
+  const retentionMs = days(pipeline.retention.ledgerDays);
   const opened = await sources.openLedger(dryRun ? { readOnly: true } : { retentionMs }); // B1
   const closers: (() => unknown)[] = [opened.close];
   const runId = sources.random.uuid();

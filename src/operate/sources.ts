@@ -309,7 +309,7 @@ export class Sources {
 
   async #openWriter(): Promise<Ledger> {
     const pipeline = await this.pipeline();
-    const retention = pipeline === null ? {} : { retentionMs: days(pipeline.ledgerRetentionDays) };
+    const retention = pipeline === null ? {} : { retentionMs: days(pipeline.retention.ledgerDays) };
     return this.#openLedger({ ...retention, migrate: false });
   }
 

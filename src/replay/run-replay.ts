@@ -166,7 +166,7 @@ function replayedPipeline(pipeline: Pipeline, options: ReplayOptions): Pipeline 
   return {
     ...pipeline,
     generation: options.generation,
-    late: "process",
+    eventTime: { ...pipeline.eventTime, late: "process" },
     onPoison: "skip",
     retry: {
       ...retry,

@@ -6,25 +6,25 @@ const spec = { name: "p", source: { queue: "q" }, handler() {} };
 
 test("retention comes from the setting, else from the pipeline file, else it is 45 days", () => {
   const retention = (file: object, settings: object) =>
-    prepareRun("run", pipeline({ ...spec, ...file }), settings).pipeline.ledgerRetentionDays;
+    prepareRun("run", pipeline({ ...spec, ...file }), settings).pipeline.retention.ledgerDays;
   expect(retention({}, {})).toBe(45);
-  expect(retention({ ledgerRetentionDays: 90 }, {})).toBe(90);
-  expect(retention({ ledgerRetentionDays: 90 }, { ledgerRetentionDays: 7 })).toBe(7);
+  expect(retention({ retention: { ledgerDays: 90 } }, {})).toBe(90);
+  expect(retention({ retention: { ledgerDays: 90 } }, { ledgerRetentionDays: 7 })).toBe(7);
 });
 
 test("outbox retention comes from the setting, else from the pipeline file, else from producers", () => {
   const retention = (file: object, settings: object) =>
-    prepareRun("run", pipeline({ ...spec, ...file }), settings).pipeline.outboxRetentionDays;
+    prepareRun("run", pipeline({ ...spec, ...file }), settings).pipeline.retention.outboxDays;
   expect(retention({}, {})).toBeNull();
-  expect(retention({ outboxRetentionDays: 90 }, {})).toBe(90);
-  expect(retention({ outboxRetentionDays: 90 }, { outboxRetentionDays: 7 })).toBe(7);
+  expect(retention({ retention: { outboxDays: 90 } }, {})).toBe(90);
+  expect(retention({ retention: { outboxDays: 90 } }, { outboxRetentionDays: 7 })).toBe(7);
 });
 
 test.each([0, 1.5, 3_651, "45"])("a retention of %j days is rejected", (days) => {
-  const file = { ...spec, ledgerRetentionDays: days as number };
-  expect(() => pipeline(file)).toThrow("ledgerRetentionDays must be 1 to 3650");
-  const other = { ...spec, outboxRetentionDays: days as number };
-  expect(() => pipeline(other)).toThrow("outboxRetentionDays must be 1 to 3650");
+  const file = { ...spec, retention: { ledgerDays: days as number } };
+  expect(() => pipeline(file)).toThrow("retention.ledgerDays must be 1 to 3650");
+  const other = { ...spec, retention: { outboxDays: days as number } };
+  expect(() => pipeline(other)).toThrow("retention.outboxDays must be 1 to 3650");
 });
 
 test("the ledger is in the data folder by default", () => {

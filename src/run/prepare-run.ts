@@ -44,9 +44,10 @@ export function ensureLedgerFolder(url: string): void {
 
 function withOverrides(pipeline: Pipeline, settings: RunSettings): Pipeline {
   const { generation = pipeline.generation } = settings;
-  const { ledgerRetentionDays = pipeline.ledgerRetentionDays } = settings;
-  const { outboxRetentionDays = pipeline.outboxRetentionDays } = settings;
-  return { ...pipeline, generation, ledgerRetentionDays, outboxRetentionDays };
+  const { ledgerRetentionDays = pipeline.retention.ledgerDays } = settings;
+  const { outboxRetentionDays = pipeline.retention.outboxDays } = settings;
+  const retention = { ledgerDays: ledgerRetentionDays, outboxDays: outboxRetentionDays };
+  return { ...pipeline, generation, retention };
 }
 
 function withTablesIn(pipeline: Pipeline, { tablesDatabase: database }: RunSettings): Pipeline {

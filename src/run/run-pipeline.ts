@@ -236,12 +236,12 @@ function openRunLedger(
   return waitForLedger(ports, open, signal);
 }
 
-function termsOf({ name, generation, visibilityMs, ledgerRetentionDays }: Pipeline): RenewalTerms {
+function termsOf({ name, generation, visibilityMs, retention }: Pipeline): RenewalTerms {
   return {
     scope: { pipeline: name, generation },
     visibilityMs,
     leaseMs: visibilityMs,
-    retentionMs: days(ledgerRetentionDays),
+    retentionMs: days(retention.ledgerDays),
   };
 }
 

@@ -30,7 +30,11 @@ async function work(owner: string, where: string, startAt: number): Promise<void
   let now = startAt;
   const clock = { ...systemClock, now: () => epochMs(now) };
   const telemetry = { count() {}, gauge() {}, log() {} };
-  const pipeline = { name: "shared", outOfOrderMs: durationMs(0), visibilityMs: durationMs(1_000) };
+  const pipeline = {
+    name: "shared",
+    eventTime: { outOfOrderMs: durationMs(0), allowedLatenessMs: null },
+    visibilityMs: durationMs(1_000),
+  };
   const options = { owner, scope: WATERMARK_SCOPE, pipeline } as unknown as WatermarkOptions;
   const tracker = createWatermarkTracker({ clock, ledger, telemetry: telemetry as never }, options);
   const print = () => void process.stdout.write(`${tracker.value() ?? "none"}\n`);

@@ -7,7 +7,9 @@ import { rowsOf } from "../support/markdown-table.ts";
 
 const root = join(import.meta.dirname, "../..");
 const page = readFileSync(join(root, "docs/reference/configuration.md"), "utf8");
-const SPECS = ["pipeline-spec.ts", "own-source.ts"].map((name) => `src/ingest/spec/${name}`);
+const SPECS = ["pipeline-spec", "own-source", "event-facts", "frozen-values"].map(
+  (name) => `src/ingest/spec/${name}.ts`,
+);
 const source = [...SPECS, "src/core/table-spec.ts", "src/core/csv-format.ts"]
   .map((path) => readFileSync(join(root, path), "utf8"))
   .join("\n");
@@ -62,6 +64,9 @@ describe("the page on the pipeline file", () => {
     expect([...inner.keys()]).toEqual([
       ...within("retry", "RetrySpec"),
       ...within("concurrency", "ConcurrencySpec"),
+      ...within("eventTime", "EventTimeSpec"),
+      ...within("retention", "RetentionSpec"),
+      ...within("frozen", "FrozenSpec"),
       ...within("source", "BucketSource", "QueueSource", "OwnSource"),
       ...within("csv", "CsvOptions"),
       ...within("table", "CreatedTableSpec", "ExistingTableSpec"),
@@ -71,10 +76,14 @@ describe("the page on the pipeline file", () => {
 
   test("shows the defaults of a minimal file", () => {
     const made = pipeline({ name: "p", source: { queue: "q" }, handler() {} });
-    const { retry, concurrency, source: from, ...top } = made;
+    const { concurrency, source: from, ...top } = made;
+    const { retry, eventTime, retention, frozen } = made;
+    const groups = Object.entries({ retry, eventTime, retention, frozen });
     const values = new Map<string, unknown>([
-      ...Object.entries(top),
-      ...Object.entries(retry).map(([name, value]) => [`retry.${name}`, value] as const),
+      ...Object.entries(top).filter(([name]) => groups.every(([group]) => group !== name)),
+      ...groups.flatMap(([group, each]) =>
+        Object.entries(each).map(([name, value]) => [`${group}.${name}`, value] as const),
+      ),
       ["concurrency.total", concurrency.total],
       ["source.contents", from.contents],
       ["source.prefix", from.prefix],
@@ -93,7 +102,8 @@ describe("the page on the pipeline file", () => {
   test("shows every value of DEFAULTS", () => {
     for (const [name, value] of Object.entries(DEFAULTS)) {
       const path = { concurrency: "concurrency.total" }[name] ?? name;
-      const shown = fields.get(path) ?? inner.get(path) ?? inner.get(`retry.${path}`);
+      const groups = ["retry", "eventTime", "retention"].map((group) => `${group}.${path}`);
+      const shown = [path, ...groups].map((at) => fields.get(at) ?? inner.get(at)).find(Boolean);
       expect([name, shown]).toEqual([name, String(value)]);
     }
   });

@@ -28,9 +28,12 @@ const SOURCE = `import { pipeline, PermanentError } from "tidegate";
 export default pipeline({
   name: "orders",
   source: { bucket: "inbox" },
-  eventTime: ({ object }) => (/\\d{4}-\\d{2}-\\d{2}/.exec(object.key)?.[0] ?? "2026-03-03") + "T00:00:00Z",
-  outOfOrderMs: 1_000,
-  late: "hold",
+  eventTime: {
+    of: ({ object }) =>
+      (/\\d{4}-\\d{2}-\\d{2}/.exec(object.key)?.[0] ?? "2026-03-03") + "T00:00:00Z",
+    outOfOrderMs: 1_000,
+    late: "hold",
+  },
   retry: { attempts: 50, baseMs: ${WAITS_MS}, capMs: ${WAITS_MS} },
   handler({ object }) {
     if (object.key.endsWith("/b.csv") && !globalThis.retried) throw new Error("not yet");

@@ -41,7 +41,7 @@ export interface ConsumerWorldOptions {
   readonly archive?: MessageArchive;
   readonly maxReceiveCount?: number;
   readonly callLimit?: CallLimit;
-  /** Stands for the queue of `late: { queue }`. */
+  /** Stands for the queue of `eventTime.late`. */
   readonly lateQueue?: (cloud: VirtualOpenCloud) => QueueSender;
   readonly drainMs?: number;
   /** Instead of one that merely counts; `logs` and `counts` then stay empty. */

@@ -58,10 +58,12 @@ test("the context has the time, randomness and frozen values of the record", () 
   pipeline({
     name: "p",
     source: bucket,
-    seed: "1",
-    parameters: { vat: 0.25, zones: ["a"] },
-    models: { speech: "v3" },
-    lookups: { rates: { eur: 1 } },
+    frozen: {
+      seed: "1",
+      parameters: { vat: 0.25, zones: ["a"] },
+      models: { speech: "v3" },
+      lookups: { rates: { eur: 1 } },
+    },
     handler(_file, context) {
       expectTypeOf(context.now).toEqualTypeOf<() => number>();
       expectTypeOf(context.random).toEqualTypeOf<() => number>();
@@ -76,7 +78,7 @@ test("the context has the time, randomness and frozen values of the record", () 
   pipeline({
     name: "p",
     source: { queue: "q", key: (body: { id: string }) => body.id },
-    parameters: { vat: 0.25 },
+    frozen: { parameters: { vat: 0.25 } },
     handler(_event, { parameters }) {
       expectTypeOf(parameters).toEqualTypeOf<{ vat: number }>();
     },
@@ -220,36 +222,42 @@ test("concurrency.key gets the same event as the handler", () => {
   });
 });
 
-test("eventTime and partition get the facts of their source", () => {
+test("eventTime.of and eventTime.partition get the facts of their source", () => {
   pipeline({
     name: "p",
     source: bucket,
-    eventTime: async (event) => {
-      expectTypeOf(event).toEqualTypeOf<ObjectEventFacts>();
-      return (await event.metadata()).day ?? (await event.tags()).day;
+    eventTime: {
+      of: async (event) => {
+        expectTypeOf(event).toEqualTypeOf<ObjectEventFacts>();
+        return (await event.metadata()).day ?? (await event.tags()).day;
+      },
+      partition: ({ object }) => object.key,
     },
-    partition: ({ object }) => object.key,
     handler: () => undefined,
   });
   pipeline({
     name: "p",
     source: { queue: "q" },
-    eventTime: (event) => {
-      expectTypeOf(event).toEqualTypeOf<EnvelopeEventFacts>();
-      return event.envelope.event_time;
+    eventTime: {
+      of: (event) => {
+        expectTypeOf(event).toEqualTypeOf<EnvelopeEventFacts>();
+        return event.envelope.event_time;
+      },
+      partition: ({ message }) => message.group,
+      late: { queue: "slow" },
     },
-    partition: ({ message }) => message.group,
-    late: { queue: "slow" },
     handler: () => undefined,
   });
   pipeline({
     name: "p",
     source: { queue: "q", schema: z.object({ id: z.string() }), key: (body) => body.id },
-    partition: (event) => {
-      expectTypeOf(event).toEqualTypeOf<OwnMessageInput<{ id: string }>>();
-      return event.body.id;
+    eventTime: {
+      partition: (event) => {
+        expectTypeOf(event).toEqualTypeOf<OwnMessageInput<{ id: string }>>();
+        return event.body.id;
+      },
+      late: "hold",
     },
-    late: "hold",
     handler: () => undefined,
   });
 });

@@ -153,7 +153,7 @@ async function openAll(
   const { acceptClock = false, ledger: url } = settings;
   const telemetry = await openTelemetry(pipeline, settings, runId);
   ensureLedgerFolder(url);
-  const retentionMs = days(pipeline.ledgerRetentionDays);
+  const retentionMs = days(pipeline.retention.ledgerDays);
   const ledger = await openLedger(url, systemPorts, { retentionMs, acceptClock });
   try {
     const sink = await openSink(pipeline, ledger, parseStoreUrl(url, "ledger"));

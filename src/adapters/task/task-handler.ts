@@ -98,11 +98,14 @@ export function createTaskPipeline(
       ...pipeline,
       lease: "ledger", // A task needs the fence of a claim (K3).
       handler: (event, context) => track(handle(event, context)),
-      classifyError(error) {
-        const own = pipeline.classifyError?.(error);
-        if (own !== undefined) return own;
-        if (error instanceof TaskFailed) return { errorClass: error.errorClass, retry: "backoff" };
-        return undefined;
+      retry: {
+        ...pipeline.retry,
+        classify(error) {
+          const own = pipeline.retry.classify?.(error);
+          if (own !== undefined) return own;
+          if (!(error instanceof TaskFailed)) return undefined;
+          return { errorClass: error.errorClass, retry: "backoff" };
+        },
       },
     },
     stopAll: () => stopping.abort(),

@@ -15,7 +15,7 @@ export const PIPELINE_RULES: readonly Rule[] = [
     risk: "double effect",
     consequence:
       "A message that is redriven after its record has expired is processed a second time.",
-    fix: "Set ledgerRetentionDays above the retention of the queue and its dead-letter queue together.",
+    fix: "Set retention.ledgerDays above the retention of the queue and its dead-letter queue together.",
     check: (setup) =>
       consumedQueues(setup).flatMap(({ queue, deadLetters, pipeline }) => {
         if (pipeline === null || queue.retentionMs === undefined) return [];
@@ -25,7 +25,7 @@ export const PIPELINE_RULES: readonly Rule[] = [
         const message =
           `pipeline ${pipeline.name} remembers records for ${spanText(pipeline.ledgerRetentionMs)}, ` +
           `but a message can return after ${spanText(longest)}, and is then processed again; set ` +
-          `ledgerRetentionDays to more than that`;
+          `retention.ledgerDays to more than that`;
         return [{ location: pipeline.location, message }];
       }),
   },

@@ -92,8 +92,10 @@ test.each<[string, ConsumerWorldOptions]>([
     "an envelope whose eventTime fails before governance is asked",
     {
       pipeline: {
-        eventTime: () => {
-          throw new PermanentError("no time");
+        eventTime: {
+          of: () => {
+            throw new PermanentError("no time");
+          },
         },
       } as never,
     },
@@ -185,7 +187,9 @@ test("a refused object keeps the reference to its version, and its redrive reads
 
 test("a message that is too late is judged before the ledger holds it", async () => {
   await using governed = await governedWorld({
-    pipeline: { outOfOrderMs: 0, allowedLatenessMs: minutes(5), late: "hold" } as never,
+    pipeline: {
+      eventTime: { outOfOrderMs: 0, allowedLatenessMs: minutes(5), late: "hold" },
+    } as never,
   });
   const { world } = governed;
   await world.send("now");

@@ -14,7 +14,8 @@ import { type QueueLook, readCompleteness } from "./complete-up-to.ts";
 import { releaseHeld } from "./release.ts";
 
 const SCOPE = { pipeline: "test", generation: 0 };
-const EXACT = { outOfOrderMs: 0 };
+const EXACT = { eventTime: { outOfOrderMs: 0 } };
+const HOLD = { eventTime: { outOfOrderMs: 0, late: "hold" } };
 
 /** Sends an event whose event time is that many minutes before now, and returns that time. */
 async function sendOld(world: ConsumerWorld, key: string, ago: number): Promise<EpochMs> {
@@ -99,7 +100,7 @@ test("a record in retry and a dead-lettered one hold it back until they are sett
 });
 
 test("a held record holds it back until it is released and committed (U1)", async () => {
-  await using at = await worldAt({ pipeline: { ...EXACT, late: "hold" } as never });
+  await using at = await worldAt({ pipeline: HOLD as never });
   const { world } = at;
   const old = await sendOld(world, "old", 30);
   await world.pass(3_000);
@@ -159,7 +160,7 @@ const unlisted = (ledger: Ledger): Ledger => ({
 
 test("a store without lists finds dead letters and held records by their notes", async () => {
   await using at = await worldAt({
-    pipeline: { ...EXACT, late: "hold" } as never,
+    pipeline: HOLD as never,
     ledger: ({ clock }) => unlisted(createMemoryLedger({ clock })),
   });
   const old = await sendOld(at.world, "old", 30);
@@ -190,7 +191,7 @@ function crowded(ledger: Ledger, kind: NoteKind, body: string): Ledger {
 }
 
 test("a held record behind 100,000 other notes holds it back and is released (U1)", async () => {
-  await using at = await worldAt({ pipeline: { ...EXACT, late: "hold" } as never });
+  await using at = await worldAt({ pipeline: HOLD as never });
   const { world } = at;
   const old = await sendOld(world, "old", 30);
   await world.pass(3_000);

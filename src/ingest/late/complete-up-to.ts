@@ -226,12 +226,12 @@ function sumOf(counts: readonly number[]): number {
 /** A message that waits was sent no earlier than those that were received lately. */
 function estimate(
   running: readonly ProcessReport[],
-  { outOfOrderMs }: Pipeline,
+  { eventTime }: Pipeline,
   now: EpochMs,
 ): EpochMs | null {
   if (running.length === 0) return null;
   const lagMs = Math.max(...running.map(({ queueLagMs }) => queueLagMs));
-  return epochMs(now - lagMs - outOfOrderMs);
+  return epochMs(now - lagMs - eventTime.outOfOrderMs);
 }
 
 /** The oldest unsettled record in the ledger. */

@@ -163,7 +163,7 @@ describe("PermanentError and RetryLater", () => {
   });
 });
 
-describe("classifyError", () => {
+describe("retry.classify", () => {
   test("decides first", () => {
     const mine = () => ({ errorClass: "mine", retry: "backoff" }) as const;
     expect(summary(classify(new PermanentError("no"), mine))).toBe("mine backoff record");

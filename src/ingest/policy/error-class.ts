@@ -1,8 +1,8 @@
 // Error class: decides from a thrown value whether its record is retried.
-//   L1. The pipeline's `classifyError` decides first. PermanentError and RetryLater anywhere in the
+//   L1. The pipeline's `retry.classify` decides first. PermanentError and RetryLater anywhere in the
 //       chain of causes come second. The table comes last: the thrown value, then its causes.
 //       A GovernanceError is final: another class would store the payload that it withholds.
-//   L2. Nothing here throws, whatever the handler threw and whatever `classifyError` does. An error
+//   L2. Nothing here throws, whatever the handler threw and whatever `retry.classify` does. An error
 //       that nothing recognises is "unknown", which is retried.
 //   L3. A class is a short word that every store can hold.
 //   L4. `shown` removes masked values from a class that a handler chose, before it is cut.

@@ -361,5 +361,5 @@ export const ERROR_TABLE = [
   }),
 ] as const satisfies readonly ErrorRow[];
 
-/** The classes of the table; `classifyError` and PermanentError may name others. */
+/** The classes of the table; `retry.classify` and PermanentError may name others. */
 export type BuiltInClass = (typeof ERROR_TABLE)[number]["errorClass"] | "unknown";

@@ -12,12 +12,15 @@
 
 import { SQS_VISIBILITY_MS_MAX } from "../../core/limits.ts";
 import { type DurationMs, durationMs, minutes, seconds } from "../../core/units.ts";
+import type { ErrorClassifier } from "./error-class.ts";
 
 export interface RetrySettings {
   /** Attempts before a record is dead-lettered. */
   readonly attempts: number;
   readonly baseMs: DurationMs;
   readonly capMs: DurationMs;
+  /** Null: only the built-in table of error classes decides. */
+  readonly classify: ErrorClassifier | null;
 }
 
 /** Margin below the limit of SQS, which starts before the response arrives. */

@@ -68,7 +68,7 @@ export interface ConsumerPorts {
   readonly queue: Queue;
   /** Null: dead-lettered messages stay in the source queue. */
   readonly deadLetters: Queue | null;
-  /** The queue of `late: { queue }`; null or absent without one. */
+  /** The queue of `eventTime.late`; null or absent without one. */
   readonly lateQueue?: QueueSender | null;
   /** Ends functions of the user that never return; null or absent: nothing ends them. */
   readonly callLimit?: CallLimit | null;

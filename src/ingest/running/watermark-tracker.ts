@@ -136,7 +136,7 @@ class SharedWatermark implements WatermarkTracker {
   constructor(ports: WatermarkPorts, options: WatermarkOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#own = startWatermark(options.pipeline.outOfOrderMs);
+    this.#own = startWatermark(options.pipeline.eventTime.outOfOrderMs);
     this.#reportFuture = createFutureReporter(ports, options.pipeline.name);
     this.#showHolder = createHolderGauge(ports.telemetry, options.pipeline.name);
   }
@@ -144,11 +144,16 @@ class SharedWatermark implements WatermarkTracker {
   async restore(): Promise<void> {
     const { pipeline, scope } = this.#options;
     const note = await this.#ports.ledger.findNote(scope, "watermark", pipeline.name);
-    this.#own = startWatermark(pipeline.outOfOrderMs, note?.at ?? null); // W1
+    this.#own = startWatermark(pipeline.eventTime.outOfOrderMs, note?.at ?? null); // W1
   }
 
   decide(eventTime: EpochMs): LaneDecision {
-    return laneFor(null, this.#own.watermark, eventTime, this.#options.pipeline.allowedLatenessMs);
+    return laneFor(
+      null,
+      this.#own.watermark,
+      eventTime,
+      this.#options.pipeline.eventTime.allowedLatenessMs,
+    );
   }
 
   begin(timed: TimedRecord, { delivery, receivedAt }: InFlightDelivery): void {

@@ -39,7 +39,7 @@ export function contractOf(pipeline: Pipeline): Contract {
     eventTime: own === null ? "built-in" : own.eventTime === null ? "sent" : refOf(own.eventTime),
     schema: schemaOf(own?.schema ?? pipeline.schema),
     format: { format, ...csv } as JsonObject,
-    retry: { ...retry },
+    retry: { attempts: retry.attempts, baseMs: retry.baseMs, capMs: retry.capMs },
     mask: [...pipeline.mask].sort(),
     govern: pipeline.govern === null ? null : functionRef(pipeline.govern),
     policies: { onMissing, onRemoved, onPoison },

@@ -3,7 +3,6 @@
 //   P2. Absent fields get the values of DEFAULTS, which docs/reference/configuration.md lists.
 
 import type { CsvOptions } from "../../core/csv-format.ts";
-import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { TidegateError } from "../../core/errors.ts";
 import { isObject } from "../../core/is-object.ts";
 import { RETENTION_DAYS_MAX } from "../../core/limits.ts";
@@ -14,14 +13,9 @@ import type { SinkFunction } from "../../ports/sink.ts";
 import type { RetrySettings } from "../policy/retry.ts";
 import { type ArchiveSettings, archiveOf, archiveProblems } from "./archive-fields.ts";
 import { csvProblems } from "./csv-options.ts";
-import type { EventFacts, LatePolicy } from "./event-facts.ts";
-import { timeProblems } from "./event-time-fields.ts";
-import {
-  type FrozenValues,
-  frozenOf,
-  frozenProblems,
-  type ModelVersions,
-} from "./frozen-values.ts";
+import type { EventFacts, EventTimeSettings } from "./event-facts.ts";
+import { eventTimeOf, eventTimeProblems, OUT_OF_ORDER_MS_DEFAULT } from "./event-time-fields.ts";
+import { type FrozenSpec, type FrozenValues, frozenOf, frozenProblems } from "./frozen-values.ts";
 import {
   type DecodedBy,
   isOwnSource,
@@ -35,7 +29,6 @@ import {
 import type {
   BucketSource,
   ConcurrencySpec,
-  ErrorClassifier,
   HandlerContext,
   MessageInput,
   ObjectInput,
@@ -61,8 +54,8 @@ export const DEFAULTS = {
   concurrency: 10,
   timeoutMs: minutes(15),
   visibilityMs: seconds(60),
-  outOfOrderMs: minutes(10),
-  ledgerRetentionDays: 45,
+  outOfOrderMs: OUT_OF_ORDER_MS_DEFAULT,
+  ledgerDays: 45,
   logCommits: 1,
 } as const;
 
@@ -82,7 +75,7 @@ export type HandlerEvent =
 export type { RetrySettings };
 
 /** A validated pipeline, whatever its types were. */
-export interface Pipeline extends FrozenValues {
+export interface Pipeline {
   readonly kind: "tidegate-pipeline";
   readonly name: string;
   readonly generation: number;
@@ -107,17 +100,13 @@ export interface Pipeline extends FrozenValues {
   };
   readonly timeoutMs: DurationMs;
   readonly visibilityMs: DurationMs;
-  /** Null for the default event time. */
-  readonly eventTime: ((event: EventFacts) => unknown) | null;
-  /** Null for the default partition. */
-  readonly partition: ((event: EventFacts) => unknown) | null;
-  readonly outOfOrderMs: DurationMs;
-  /** Null: no record is too late. */
-  readonly allowedLatenessMs: DurationMs | null;
-  readonly late: LatePolicy;
-  readonly ledgerRetentionDays: number;
-  /** Null for the retention that the producer set. */
-  readonly outboxRetentionDays: number | null;
+  readonly eventTime: EventTimeSettings;
+  readonly retention: {
+    readonly ledgerDays: number;
+    /** Null for the retention that the producer set. */
+    readonly outboxDays: number | null;
+  };
+  readonly frozen: FrozenValues;
   readonly sink: TableSinkSpec | SinkFunction | null;
   readonly mask: readonly string[];
   /** Null: everything is allowed. The answer is checked where it is used. */
@@ -130,7 +119,6 @@ export interface Pipeline extends FrozenValues {
   readonly onPoison: "halt" | "skip";
   readonly lease: "auto" | "receipt" | "ledger";
   readonly logCommits: number;
-  readonly classifyError: ErrorClassifier | null;
   readonly handler: (event: HandlerEvent, context: HandlerContext) => Promise<void> | void;
   /** Effects in memory and per chunk. Only simulations set it, to stage records of a few rows. */
   readonly effectLimits?: { readonly memory: number; readonly chunk: number };
@@ -142,10 +130,8 @@ export function pipeline<
   In = DecodedBy<D>,
   Out = In,
   const T extends TablesSpec = Record<never, never>,
-  P extends JsonObject = Record<never, never>,
-  M extends ModelVersions = Record<never, never>,
-  L extends JsonObject = Record<never, never>,
->(spec: OwnPipelineSpec<D, In, Out, T, P, M, L>): Pipeline;
+  Z extends FrozenSpec = Record<never, never>,
+>(spec: OwnPipelineSpec<D, In, Out, T, Z>): Pipeline;
 /** Defines a pipeline. A pipeline file exports the result as its default. */
 export function pipeline<
   const S extends (BucketSource | QueueSource) & WithoutOwnFields,
@@ -153,10 +139,8 @@ export function pipeline<
   Out = RowWithoutSchema<S, F>,
   const T extends TablesSpec = Record<never, never>,
   const R extends OnRemoved = "ignore",
-  P extends JsonObject = Record<never, never>,
-  M extends ModelVersions = Record<never, never>,
-  L extends JsonObject = Record<never, never>,
->(spec: PipelineSpec<S, Out, T, F, R, P, M, L>): Pipeline;
+  Z extends FrozenSpec = Record<never, never>,
+>(spec: PipelineSpec<S, Out, T, F, R, Z>): Pipeline;
 export function pipeline(given: object): Pipeline {
   const spec = given as PipelineSpec<SourceSpec, unknown, TablesSpec>;
   const problems = problemsOf(spec);
@@ -193,7 +177,7 @@ export function sql(): TableSinkSpec<Record<never, never>> {
 function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
   spec: PipelineSpec<S, Out, T>,
 ): Pipeline {
-  const { retry = {}, sink = null } = spec;
+  const { retry = {}, retention = {}, sink = null } = spec;
   return {
     kind: "tidegate-pipeline",
     name: spec.name,
@@ -206,13 +190,17 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
       attempts: retry.attempts ?? DEFAULTS.attempts,
       baseMs: durationMs(retry.baseMs ?? DEFAULTS.baseMs),
       capMs: durationMs(retry.capMs ?? DEFAULTS.capMs),
+      classify: retry.classify ?? null,
     },
     concurrency: concurrencyOf(spec.concurrency),
     timeoutMs: durationMs(spec.timeoutMs ?? DEFAULTS.timeoutMs),
     visibilityMs: durationMs(spec.visibilityMs ?? DEFAULTS.visibilityMs),
-    ...timesOf(spec),
-    ledgerRetentionDays: spec.ledgerRetentionDays ?? DEFAULTS.ledgerRetentionDays,
-    outboxRetentionDays: spec.outboxRetentionDays ?? null,
+    eventTime: eventTimeOf(spec.eventTime),
+    retention: {
+      ledgerDays: retention.ledgerDays ?? DEFAULTS.ledgerDays,
+      outboxDays: retention.outboxDays ?? null,
+    },
+    frozen: frozenOf(spec.frozen),
     sink: sink as Pipeline["sink"],
     mask: spec.mask ?? [],
     govern: (spec.govern ?? null) as Pipeline["govern"],
@@ -223,23 +211,7 @@ function filledIn<S extends SourceSpec, Out, T extends TablesSpec>(
     onPoison: spec.onPoison ?? "halt",
     lease: spec.lease ?? "auto",
     logCommits: spec.logCommits ?? DEFAULTS.logCommits,
-    classifyError: spec.classifyError ?? null,
-    ...frozenOf(spec),
     handler: spec.handler as unknown as Pipeline["handler"],
-  };
-}
-
-function timesOf<S extends SourceSpec, Out, T extends TablesSpec>(
-  spec: PipelineSpec<S, Out, T>,
-): Pick<Pipeline, "eventTime" | "partition" | "outOfOrderMs" | "allowedLatenessMs" | "late"> {
-  const { eventTime = null, partition = null, late = "process" } = spec;
-  const allowedMs = spec.allowedLatenessMs ?? (late === "process" ? null : 0);
-  return {
-    eventTime: eventTime as Pipeline["eventTime"],
-    partition: partition as Pipeline["partition"],
-    outOfOrderMs: durationMs(spec.outOfOrderMs ?? DEFAULTS.outOfOrderMs),
-    allowedLatenessMs: allowedMs === null ? null : durationMs(allowedMs),
-    late,
   };
 }
 
@@ -281,14 +253,11 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
     within(visibilityMs, VISIBILITY_MS_MIN, VISIBILITY_MS_MAX),
     `visibilityMs must be ${VISIBILITY_MS_MIN} to ${VISIBILITY_MS_MAX}`,
   );
-  check(
-    within(spec.ledgerRetentionDays, 1, RETENTION_DAYS_MAX),
-    `ledgerRetentionDays must be 1 to ${RETENTION_DAYS_MAX}`,
-  );
-  check(
-    within(spec.outboxRetentionDays, 1, RETENTION_DAYS_MAX),
-    `outboxRetentionDays must be 1 to ${RETENTION_DAYS_MAX}`,
-  );
+  for (const name of ["ledgerDays", "outboxDays"] as const) {
+    const days = spec.retention?.[name];
+    const holds = within(days, 1, RETENTION_DAYS_MAX);
+    check(holds, `retention.${name} must be 1 to ${RETENTION_DAYS_MAX}`);
+  }
   const { logCommits = 1 } = spec;
   const isShare = typeof logCommits === "number" && logCommits >= 0 && logCommits <= 1;
   check(isShare, "logCommits must be a number from 0 to 1");
@@ -299,8 +268,8 @@ function problemsOf(spec: PipelineSpec<SourceSpec, unknown, TablesSpec>): string
     Array.isArray(mask) && mask.every((path) => typeof path === "string" && path !== "");
   check(paths, 'mask must be a list of paths such as "payload.person.*"');
   const more = [
-    ...timeProblems(spec),
-    ...frozenProblems(spec),
+    ...eventTimeProblems(spec.eventTime, spec.source),
+    ...frozenProblems(spec.frozen),
     ...csvProblems(spec.csv),
     ...sinkProblems(spec.sink),
     ...removalProblems(spec),

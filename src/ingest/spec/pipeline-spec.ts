@@ -20,8 +20,8 @@ import type { SinkFunction } from "../../ports/sink.ts";
 import type { LogLevel } from "../../ports/telemetry.ts";
 import type { ErrorClassifier, ErrorVerdict } from "../policy/error-class.ts";
 import type { ArchiveSpec } from "./archive-fields.ts";
-import type { EventTimeValue, FactsOf, LatePolicy } from "./event-facts.ts";
-import type { ModelVersions } from "./frozen-values.ts";
+import type { EventTimeSpec, FactsOf } from "./event-facts.ts";
+import type { FrozenField, FrozenSpec } from "./frozen-values.ts";
 import type { GovernAnswer, GovernedRow } from "./govern.ts";
 import type { AnyOwnSource, OwnMessageInput, OwnSource, TextForm } from "./own-source.ts";
 import type { StandardSchema } from "./standard-schema.ts";
@@ -72,6 +72,22 @@ export interface RetrySpec {
   readonly baseMs?: number;
   /** The longest backoff. Default: 15 minutes. */
   readonly capMs?: number;
+  /**
+   * Decides whether an error is retried, before PermanentError, RetryLater and the built-in table
+   * of error classes. Return undefined to leave an error to them.
+   */
+  readonly classify?: ErrorClassifier;
+}
+
+/** How long a pipeline's stores keep things, in days. */
+export interface RetentionSpec {
+  /** Days for which the ledger keeps a record; a later duplicate is processed. Default: 45. */
+  readonly ledgerDays?: number;
+  /**
+   * Days for which sent rows of an outbox in the ledger's store are kept. Default: the retention
+   * that the producer set.
+   */
+  readonly outboxDays?: number;
 }
 
 export interface ConcurrencySpec<Event> {
@@ -168,9 +184,7 @@ export type EventOf<S extends SourceSpec, Out, R extends OnRemoved = "ignore"> =
 /** What a handler gets with each event: its identity, and the only way to write effects. */
 export interface HandlerContext<
   T extends TablesSpec = TablesSpec,
-  P extends JsonObject = JsonObject,
-  M extends ModelVersions = ModelVersions,
-  L extends JsonObject = JsonObject,
+  Z extends FrozenSpec = FrozenSpec,
 > {
   /** The idempotency key of the record: the same for every delivery. */
   readonly key: string;
@@ -180,7 +194,7 @@ export interface HandlerContext<
   readonly attempt: number;
   /**
    * "late" if the record's event time is before the watermark, "too-late" if by more than
-   * `allowedLatenessMs`. Decided once: retries, redrives and replays get the same lane.
+   * `eventTime.allowedLatenessMs`. Decided once: retries, redrives and replays get the same lane.
    */
   readonly lane: Lane;
   /** The watermark that decided the lane, in milliseconds since 1970; null if there was none. */
@@ -202,12 +216,12 @@ export interface HandlerContext<
   random(): number;
   /** A UUID, under the same rule. It starts with the event time, so UUIDs sort by it. */
   uuid(): string;
-  /** The pipeline's `parameters`, as the run recorded them. */
-  readonly parameters: P;
-  /** The pipeline's `models`: names and versions. */
-  readonly models: M;
-  /** The pipeline's `lookups`, whose digests the run recorded. */
-  readonly lookups: L;
+  /** The pipeline's `frozen.parameters`, as the run recorded them. */
+  readonly parameters: FrozenField<Z, "parameters">;
+  /** The pipeline's `frozen.models`: names and versions. */
+  readonly models: FrozenField<Z, "models">;
+  /** The pipeline's `frozen.lookups`, whose digests the run recorded. */
+  readonly lookups: FrozenField<Z, "lookups">;
   /** Requests a row; it is written if, and only if, the record commits. */
   upsert<N extends keyof T & string>(table: N, row: RowOf<T[N]>): void;
   /** Requests the deletion of a row, under the same rule. */
@@ -235,9 +249,7 @@ export interface PipelineSpec<
   T extends TablesSpec,
   F extends ReadFormat = ReadFormat,
   R extends OnRemoved = OnRemoved,
-  P extends JsonObject = JsonObject,
-  M extends ModelVersions = ModelVersions,
-  L extends JsonObject = JsonObject,
+  Z extends FrozenSpec = FrozenSpec,
 > {
   /** Letters, digits, dots, hyphens and underscores. Renaming starts with an empty ledger. */
   readonly name: string;
@@ -249,7 +261,7 @@ export interface PipelineSpec<
   readonly format?: F;
   /** How CSV objects are written. Default: commas, double quotes, UTF-8 and a header. */
   readonly csv?: CsvOptions;
-  /** Attempts and backoff. */
+  /** Attempts, backoff, and which errors are worth another attempt. */
   readonly retry?: RetrySpec;
   /** Records in progress at once; a number sets `total`. Default: 10. */
   readonly concurrency?: number | ConcurrencySpec<EventOf<S, Out, R>>;
@@ -299,60 +311,21 @@ export interface PipelineSpec<
   readonly generation?: number;
   /** How long a delivery stays hidden without a heartbeat. Default: 1 minute. */
   readonly visibilityMs?: number;
-  /**
-   * When the event happened. Default: S3's event time, the `event_time` of an envelope, or the sent
-   * time of an own message. Returning null or undefined means the default.
-   */
-  readonly eventTime?: (event: FactsOf<S>) => EventTimeValue | Promise<EventTimeValue>;
-  /**
-   * The stream with its own event time that the event belongs to. Default: the message group, else
-   * the bucket and the first folder of the key, else the event source.
-   */
-  readonly partition?: (event: FactsOf<S>) => string | number | null | undefined;
-  /** How far out of order records may arrive before they are late. Default: 10 minutes. */
-  readonly outOfOrderMs?: number;
-  /**
-   * How much older than the watermark a late record may be before it is too late. Default: 0 if
-   * `late` is "hold" or a queue; otherwise no record is too late.
-   */
-  readonly allowedLatenessMs?: number;
-  /**
-   * What happens to a record that is too late: "process" runs the handler, "hold" keeps it in the
-   * ledger until it is released, `{ queue }` sends it to that queue. Default: "process".
-   */
-  readonly late?: LatePolicy;
-  /** Days for which the ledger keeps a record; a later duplicate is processed. Default: 45. */
-  readonly ledgerRetentionDays?: number;
-  /**
-   * Days for which sent rows of an outbox in the ledger's store are kept. Default: the retention
-   * that the producer set.
-   */
-  readonly outboxRetentionDays?: number;
+  /** When an event happened, and what happens to events that are late. */
+  readonly eventTime?: EventTimeSpec<FactsOf<S>>;
+  /** How long the ledger and an outbox in its store keep rows. */
+  readonly retention?: RetentionSpec;
   /**
    * The share of committed records that get a log line, from 0 (none) to 1 (all). The line has
    * level info. Default: 1.
    */
   readonly logCommits?: number;
-  /**
-   * Decides whether an error is retried, before PermanentError, RetryLater and the built-in table
-   * of error classes. Return undefined to leave an error to them.
-   */
-  readonly classifyError?: ErrorClassifier;
-  /** Seeds `random()` and `uuid()` of the context. Another seed gives other values. Default: "". */
-  readonly seed?: string;
-  /**
-   * JSON values that the handler reads from its context. A run and its manifest record them, so
-   * they must not contain secrets. Default: none.
-   */
-  readonly parameters?: P;
-  /** Versions of models that the handler uses, by name; recorded like parameters. Default: none. */
-  readonly models?: M;
-  /** JSON of any size that the handler looks values up in; recorded by digest. Default: none. */
-  readonly lookups?: L;
+  /** Values that the handler reads from its context, which a run and its manifest record. */
+  readonly frozen?: Z;
   /** Processes one object or message. It may run again; its effects are applied once. */
   readonly handler: (
     event: EventOf<S, Out, R>,
-    context: HandlerContext<T, P, M, L>,
+    context: HandlerContext<T, Z>,
   ) => Promise<void> | void;
 }
 
@@ -362,9 +335,7 @@ export interface OwnPipelineSpec<
   In,
   Out,
   T extends TablesSpec,
-  P extends JsonObject = JsonObject,
-  M extends ModelVersions = ModelVersions,
-  L extends JsonObject = JsonObject,
-> extends PipelineSpec<OwnSource<D, In, Out>, Out, T, ReadFormat, OnRemoved, P, M, L> {
+  Z extends FrozenSpec = FrozenSpec,
+> extends PipelineSpec<OwnSource<D, In, Out>, Out, T, ReadFormat, OnRemoved, Z> {
   readonly schema?: never;
 }

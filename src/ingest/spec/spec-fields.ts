@@ -2,6 +2,7 @@
 // them, so this is the only check that every pipeline file passes through.
 //   F1. An unknown field is an error. A misspelt mask would silently mask nothing, and a prefix
 //       that is not a string would silently ignore every object.
+//   F2. The former name of a field is an error that says where the field is now.
 
 import { isObject } from "../../core/is-object.ts";
 import { type AnyOwnSource, isOwnSource, ownSourceProblems } from "./own-source.ts";
@@ -10,6 +11,7 @@ import type {
   ConcurrencySpec,
   PipelineSpec,
   QueueSource,
+  RetentionSpec,
   RetrySpec,
   SourceSpec,
   TablesSpec,
@@ -39,18 +41,9 @@ const PIPELINE: FieldsOf<PipelineSpec<SourceSpec, unknown, TablesSpec>> = {
   generation: true,
   visibilityMs: true,
   eventTime: true,
-  partition: true,
-  outOfOrderMs: true,
-  allowedLatenessMs: true,
-  late: true,
-  ledgerRetentionDays: true,
-  outboxRetentionDays: true,
+  retention: true,
+  frozen: true,
   logCommits: true,
-  classifyError: true,
-  seed: true,
-  parameters: true,
-  models: true,
-  lookups: true,
   handler: true,
 };
 const BUCKET: FieldsOf<BucketSource> = { bucket: true, prefix: true, queue: true };
@@ -64,7 +57,22 @@ const OWN: FieldsOf<AnyOwnSource> & { readonly contents: true } = {
   unwrapSns: true,
   contents: true,
 };
-const RETRY: FieldsOf<RetrySpec> = { attempts: true, baseMs: true, capMs: true };
+const RETRY: FieldsOf<RetrySpec> = { attempts: true, baseMs: true, capMs: true, classify: true };
+const RETENTION: FieldsOf<RetentionSpec> = { ledgerDays: true, outboxDays: true };
+/** Fields of pipeline() that are now in a group (F2). */
+const MOVED: Readonly<Record<string, string>> = {
+  partition: "eventTime.partition",
+  outOfOrderMs: "eventTime.outOfOrderMs",
+  allowedLatenessMs: "eventTime.allowedLatenessMs",
+  late: "eventTime.late",
+  seed: "frozen.seed",
+  parameters: "frozen.parameters",
+  models: "frozen.models",
+  lookups: "frozen.lookups",
+  ledgerRetentionDays: "retention.ledgerDays",
+  outboxRetentionDays: "retention.outboxDays",
+  classifyError: "retry.classify",
+};
 const CONCURRENCY: FieldsOf<ConcurrencySpec<unknown>> = { total: true, perKey: true, key: true };
 /** Wrong letters up to which a field is suggested. */
 const TYPOS_MAX = 3;
@@ -72,19 +80,24 @@ const CONTENTS: readonly unknown[] = [undefined, "messages", "objects"];
 
 /** Unknown fields, and fields of the wrong kind (F1). */
 export function fieldProblems(spec: object): string[] {
-  const { source, retry = {}, concurrency = {} } = spec as Record<string, unknown>;
+  const fields = spec as Record<string, unknown>;
+  const { source, retry = {}, retention = {}, concurrency = {} } = fields;
+  const moved = Object.keys(MOVED).filter((name) => Object.hasOwn(spec, name));
   return [
-    ...unknownFields("pipeline()", spec, PIPELINE),
+    ...moved.map((name) => `${name} moved to ${MOVED[name]}`), // F2
+    ...unknownFields("pipeline()", spec, { ...PIPELINE, ...MOVED }),
     ...(isObject(source) ? sourceProblems(source) : []),
     ...(isObject(retry) ? unknownFields("retry", retry, RETRY) : ["retry must be an object"]),
     ...(isObject(concurrency) ? unknownFields("concurrency", concurrency, CONCURRENCY) : []),
-    ...functionProblems(spec, "classifyError", "the error"),
-    ...functionProblems(spec, "govern", "the event and a row"),
+    ...(isObject(retention)
+      ? unknownFields("retention", retention, RETENTION)
+      : ["retention must be an object"]),
+    ...functionProblems("retry.classify", isObject(retry) ? retry.classify : null, "the error"),
+    ...functionProblems("govern", fields.govern, "the event and a row"),
   ];
 }
 
-function functionProblems(spec: object, name: string, of: string): string[] {
-  const value = (spec as Record<string, unknown>)[name];
+function functionProblems(name: string, value: unknown, of: string): string[] {
   const isValid = value === undefined || typeof value === "function";
   return isValid ? [] : [`${name} must be a function of ${of}`];
 }

@@ -31,10 +31,10 @@ async function runOne(more: object, options: Options = {}, key = "in/2030-01-02.
 const PAST = "2025-03-04T05:06:07Z";
 
 test.each<[string, object]>([
-  ["a function of the key", { eventTime: () => PAST }],
-  ["a promise", { eventTime: async () => PAST }],
-  ["a Date", { eventTime: () => new Date(PAST) }],
-  ["milliseconds", { eventTime: () => Date.parse(PAST) }],
+  ["a function of the key", { eventTime: { of: () => PAST } }],
+  ["a promise", { eventTime: { of: async () => PAST } }],
+  ["a Date", { eventTime: { of: () => new Date(PAST) } }],
+  ["milliseconds", { eventTime: { of: () => Date.parse(PAST) } }],
 ])("the event time may be %s", async (_, more) => {
   const { partitions, counts } = await runOne(more);
   expect(counts.committed).toBe(1);
@@ -48,40 +48,40 @@ test.each<[string, () => unknown, string]>([
   ["a text without a zone", () => "2025-03-04T05:06:07", "a text that"],
   ["an invalid Date", () => new Date("?"), "nor a valid Date"],
   ["an object", () => ({}), "nor a valid Date"],
-])("%s is dead-lettered as a wrong event time (T2)", async (_, eventTime, reason) => {
-  const { dossiers, counts } = await runOne({ eventTime });
+])("%s is dead-lettered as a wrong event time (T2)", async (_, of, reason) => {
+  const { dossiers, counts } = await runOne({ eventTime: { of } });
   expect(counts).toMatchObject({ committed: 0, deadLettered: 1 });
   expect(dossiers[0]?.body).toContain('"error_class":"event-time"');
   expect(dossiers[0]?.body).toContain(reason);
 });
 
 test.each([null, undefined])("%s means the default (T2)", async (value) => {
-  const { partitions, counts } = await runOne({ eventTime: () => value });
+  const { partitions, counts } = await runOne({ eventTime: { of: () => value } });
   expect([counts.committed, partitions.length]).toEqual([1, 1]);
 });
 
 test("an event time of 1970 or 2286 is processed and does not move the watermark (M4)", async () => {
-  for (const eventTime of [() => 0, () => "2286-11-20T17:46:40Z"]) {
-    const { partitions, counts } = await runOne({ eventTime });
+  for (const of of [() => 0, () => "2286-11-20T17:46:40Z"]) {
+    const { partitions, counts } = await runOne({ eventTime: { of } });
     expect([counts.committed, partitions]).toEqual([1, []]);
   }
 });
 
 test("a function that throws is retried, then dead-lettered, and nothing is lost (T1)", async () => {
-  const eventTime = () => {
+  const of = () => {
     throw new Error("no date in the name");
   };
   const retry = { attempts: 2, baseMs: 1_000 };
-  const { dossiers, counts } = await runOne({ eventTime, retry });
+  const { dossiers, counts } = await runOne({ eventTime: { of }, retry });
   expect(counts).toMatchObject({ retried: 1, deadLettered: 1 });
   expect(dossiers[0]?.body).toContain("no date in the name");
 });
 
 test("a promise that never resolves fails the attempt at its limit (T1)", async () => {
-  const eventTime = () => new Promise(() => undefined);
-  const { dossiers, counts } = await runOne({ eventTime, retry: { attempts: 1 } });
+  const of = () => new Promise(() => undefined);
+  const { dossiers, counts } = await runOne({ eventTime: { of }, retry: { attempts: 1 } });
   expect(counts.deadLettered).toBe(1);
-  expect(dossiers[0]?.body).toContain(`eventTime took longer than ${EVENT_TIME_MS_MAX} ms`);
+  expect(dossiers[0]?.body).toContain(`eventTime.of took longer than ${EVENT_TIME_MS_MAX} ms`);
 });
 
 test("a partition that fails falls back to the default, and the record is processed (T5)", async () => {
@@ -92,7 +92,7 @@ test("a partition that fails falls back to the default, and the record is proces
     () => ({}),
     async () => "x",
   ]) {
-    const { partitions, counts, logs } = await runOne({ partition });
+    const { partitions, counts, logs } = await runOne({ eventTime: { partition } });
     expect([counts.committed, partitions[0]?.[0]]).toEqual([1, "data/in/"]);
     expect(logs.map(({ message }) => message)).toContain(
       "partition failed; the default partition counts",
@@ -101,7 +101,10 @@ test("a partition that fails falls back to the default, and the record is proces
 });
 
 test("a masked key never becomes the name of a partition (T5)", async () => {
-  const { partitions } = await runOne({ mask: ["object.key"], partition: secretPart });
+  const { partitions } = await runOne({
+    mask: ["object.key"],
+    eventTime: { partition: secretPart },
+  });
   expect(partitions[0]?.[0]).toMatch(/^masked [0-9a-f]{32}$/);
 });
 const secretPart = ({ object }: { object: { key: string } }) => object.key;
@@ -118,10 +121,12 @@ test("metadata and tags are read once, and only if a function asks (T3)", async 
     bucket: "data",
     wrapObjects,
     pipeline: {
-      eventTime: async (facts: {
-        metadata(): Promise<Record<string, string>>;
-        tags(): Promise<Record<string, string>>;
-      }) => `${(await facts.metadata()).day}T00:00:00${(await facts.tags()).zone}`,
+      eventTime: {
+        of: async (facts: {
+          metadata(): Promise<Record<string, string>>;
+          tags(): Promise<Record<string, string>>;
+        }) => `${(await facts.metadata()).day}T00:00:00${(await facts.tags()).zone}`,
+      },
     } as never,
   });
   await world.consumer().start();

@@ -93,9 +93,9 @@ export function createEventTimes(
   { pipeline, queue }: { readonly pipeline: Pipeline; readonly queue: string },
 ): EventTimes {
   const deadlines = createDeadlines(ports.clock, EVENT_TIME_MS_MAX);
-  const tooLong = () => new DeadlinePassed(`eventTime took longer than ${EVENT_TIME_MS_MAX} ms`);
+  const tooLong = () => new DeadlinePassed(`eventTime.of took longer than ${EVENT_TIME_MS_MAX} ms`);
   const partitionOf = createPartitions(ports, pipeline, queue);
-  const isPlain = pipeline.eventTime === null && pipeline.partition === null;
+  const isPlain = pipeline.eventTime.of === null && pipeline.eventTime.partition === null;
 
   async function resolve(record: WorkRecord, inFlight: InFlightDelivery): Promise<TimedRecord> {
     const attempt = beginAttempt(inFlight, deadlines, tooLong);
@@ -103,16 +103,16 @@ export function createEventTimes(
     const facts = recordFacts(objects, record, inFlight.delivery, attempt.signal);
     const partition = partitionOf(record, inFlight.delivery, facts);
     const timed = { record: { ...record, partition }, failure: null };
-    const { eventTime } = pipeline;
-    if (facts === null || eventTime === null) {
+    const { of } = pipeline.eventTime;
+    if (facts === null || of === null) {
       attempt.close([]);
       return timed;
     }
     let at = record.eventTime;
     try {
       await attempt.run(async () => {
-        const read = readEventTime(await eventTime(facts));
-        if (read.kind === "invalid") throw wrong(`eventTime returned ${read.reason}`);
+        const read = readEventTime(await of(facts));
+        if (read.kind === "invalid") throw wrong(`eventTime.of returned ${read.reason}`);
         if (read.kind === "instant") at = read.at;
       });
       return { ...timed, record: { ...record, partition, eventTime: at } };
@@ -142,7 +142,7 @@ type PartitionOf = (record: WorkRecord, delivery: Delivery, facts: EventFacts | 
 
 function createPartitions(
   { telemetry, mask, masked }: EventTimePorts,
-  { partition, mask: paths }: Pipeline,
+  { eventTime: { partition }, mask: paths }: Pipeline,
   queue: string,
 ): PartitionOf {
   const called = (record: WorkRecord, facts: EventFacts): string | null => {

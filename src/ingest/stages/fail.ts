@@ -350,7 +350,7 @@ class LedgerFailures implements FailStage {
     const secrets = quoted instanceof Secrets ? quoted : masked.begin(record);
     if (quoted !== secrets) secrets.add(quoted as readonly string[]);
     const shown = (text: string) => mask.text(text, secrets);
-    const verdict = classify(error, this.#options.pipeline.classifyError, shown);
+    const verdict = classify(error, this.#options.pipeline.retry.classify, shown);
     return {
       verdict,
       secrets,

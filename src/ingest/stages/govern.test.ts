@@ -155,9 +155,9 @@ test("an event that is masked masks all its rows and hides its bytes (G5)", asyn
   expect(handled).toMatchObject({ kind: "failed", error: { errorClass: "ungoverned" } });
 });
 
-test("classifyError cannot turn a GovernanceError into another class", async () => {
+test("retry.classify cannot turn a GovernanceError into another class", async () => {
   const { handled } = await governMessage(() => "allow", {
-    classifyError: () => ({ errorClass: "other", retry: "backoff" }),
+    retry: { classify: () => ({ errorClass: "other", retry: "backoff" }) },
     handler: () => {
       throw new GovernanceError(`found ${SECRET}`);
     },

@@ -220,12 +220,12 @@ function isClaimCheck({ payload }: MessageEnvelope): boolean {
  * user's code got last.
  */
 export function governedFailure(
-  pipeline: Pick<Pipeline, "govern" | "classifyError">,
+  pipeline: Pick<Pipeline, "govern" | "retry">,
   error: unknown,
   content: JsonValue,
   governance: Governance | null,
 ): { readonly error: unknown; readonly values: readonly string[] } {
-  const isRefusal = classify(error, pipeline.classifyError).errorClass === GOVERNANCE_CLASS;
+  const isRefusal = classify(error, pipeline.retry.classify).errorClass === GOVERNANCE_CLASS;
   if (!isRefusal && !endedBy(governance)) return { error, values: [] };
   if (isOf(error, Refused) || isOf(error, Ungoverned)) return { error, values: [] };
   const values = EVERYTHING.secretsOf(content);

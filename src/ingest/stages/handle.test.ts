@@ -74,7 +74,13 @@ test("the context's time is the recorded event time, and its random values follo
       (_event, { now, random, uuid, parameters, models, lookups }) => {
         draws.push([now(), random(), random(), uuid(), uuid(), parameters, models, lookups]);
       },
-      { parameters: { vat: 0.25 }, models: { speech: "v3" }, lookups: { rates: { eur: [1] } } },
+      {
+        frozen: {
+          parameters: { vat: 0.25 },
+          models: { speech: "v3" },
+          lookups: { rates: { eur: [1] } },
+        },
+      },
     ),
   );
   for (const key of ["a", "a", "b"]) {

@@ -185,7 +185,7 @@ function createBuffer(
 
 /** The part of the context that pipeline and claim decide; only `fence` and `attempt` vary. */
 function fixedContext(pipeline: Pipeline, { identity }: WorkRecord, claim: Claim) {
-  const { parameters, models, lookups } = pipeline;
+  const { parameters, models, lookups } = pipeline.frozen;
   const { fence, attempt, input } = claim;
   const drawn = recordRandom(pipeline, { identity, eventTime: input.eventTime });
   return { key: identity, fence, attempt, ...drawn, parameters, models, lookups };

@@ -31,7 +31,7 @@ async function lateWorld(late: unknown, options: ConsumerWorldOptions = {}) {
   const handled: string[] = [];
   const world = await createConsumerWorld({
     handler: ({ envelope }, { lane }) => void handled.push(`${envelope.dedupe_key} ${lane}`),
-    pipeline: { ...POLICY, late } as never,
+    pipeline: { eventTime: { ...POLICY, late } } as never,
     ...options,
   });
   const consumer = world.consumer();
@@ -225,7 +225,10 @@ test("a retry keeps the lane of the first attempt, although the watermark has mo
       lanes.push(`${envelope.dedupe_key} ${attempt} ${lane}`);
       if (envelope.dedupe_key === "flaky" && attempt < 2) throw new Error("not yet");
     },
-    pipeline: { ...POLICY, late: "hold", retry: { baseMs: minutes(10), capMs: minutes(10) } },
+    pipeline: {
+      eventTime: { ...POLICY, late: "hold" },
+      retry: { baseMs: minutes(10), capMs: minutes(10) },
+    },
   } as ConsumerWorldOptions);
   await world.consumer().start();
   await world.send("flaky");

@@ -65,7 +65,7 @@ export interface LatePorts {
   readonly ledger: Ledger;
   readonly telemetry: Telemetry;
   readonly masked: RecordMask;
-  /** The queue of `late: { queue }`; null without one. */
+  /** The queue of `eventTime.late`; null without one. */
   readonly lateQueue: QueueSender | null;
 }
 
@@ -81,7 +81,7 @@ export function createLateStage(ports: LatePorts, options: LateOptions): LateSta
   const { ledger } = ports;
   const { pipeline, scope, queue } = options;
   const isLateQueue = ports.lateQueue !== null && ports.lateQueue.name === queue.name;
-  const isActive = pipeline.late !== "process" && !isLateQueue; // L4
+  const isActive = pipeline.eventTime.late !== "process" && !isLateQueue; // L4
   const send = createSends(ports, options);
 
   return {
@@ -123,7 +123,7 @@ async function park(
   { record, claim, inFlight }: Routed,
 ): Promise<{ readonly note: HeldNote; readonly fence: Fence } | null> {
   const now = clock.now();
-  const to = typeof pipeline.late === "object" ? pipeline.late.queue : null;
+  const to = typeof pipeline.eventTime.late === "object" ? pipeline.eventTime.late.queue : null;
   const parts = to === null ? messageParts(originalOf(inFlight.delivery)) : [];
   const { lane, watermark } = claim.input.lane;
   const note: HeldNote = {

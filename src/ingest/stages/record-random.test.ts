@@ -4,8 +4,9 @@ import { epochMs } from "../../core/units.ts";
 import { recordRandom } from "./record-random.ts";
 
 const AT = epochMs(1_700_000_000_123);
+const NONE = { parameters: {}, models: {}, lookups: {} };
 const of = (seed: string, identity: string, name = "shop") =>
-  recordRandom({ name, seed }, { identity, eventTime: AT });
+  recordRandom({ name, frozen: { ...NONE, seed } }, { identity, eventTime: AT });
 
 test("the same record, seed and pipeline give the same values in the same order (Q1, Q3)", () => {
   const draw = ({ now, random, uuid }: ReturnType<typeof of>) =>

@@ -14,7 +14,7 @@ import type { HandlerContext } from "../spec/pipeline-spec.ts";
 
 /** The part of a handler's context for one attempt at a record. */
 export function recordRandom(
-  { name, seed }: Pick<Pipeline, "name" | "seed">,
+  { name, frozen: { seed } }: Pick<Pipeline, "name" | "frozen">,
   record: { readonly identity: string; readonly eventTime: EpochMs },
 ): Pick<HandlerContext, "now" | "random" | "uuid"> {
   const { identity, eventTime } = record;

@@ -14,7 +14,7 @@ export function observedPipelineOf(pipeline: Pipeline, file: string): ObservedPi
     visibilityMs,
     onPoison,
     concurrency: concurrency.total,
-    ledgerRetentionMs: days(pipeline.ledgerRetentionDays),
+    ledgerRetentionMs: days(pipeline.retention.ledgerDays),
     bucket: source.bucket,
     prefix: source.prefix,
     queueName: source.queue === null ? null : (source.queue.split(/[/:]/).at(-1) ?? null),

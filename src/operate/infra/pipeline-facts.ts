@@ -6,7 +6,8 @@ import type { PipelineFacts } from "../../infra/infra-plan.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 
 export function pipelineFacts(pipeline: Pipeline): PipelineFacts {
-  const { name, source, visibilityMs, retry, onPoison, late } = pipeline;
+  const { name, source, visibilityMs, retry, onPoison, eventTime } = pipeline;
+  const { late } = eventTime;
   const receives = receivesLeast(retry.attempts);
   return {
     name,

@@ -26,7 +26,7 @@ export function recordReplay(
       kind: "replay",
       ...digests,
       environment: JSON.stringify(runEnvironment()),
-      parameters: JSON.stringify({ ...asked, values: recordedValues(pipeline) }),
+      parameters: JSON.stringify({ ...asked, values: recordedValues(pipeline.frozen) }),
     },
     () => ({ done: progress.done }),
   );

@@ -100,7 +100,7 @@ function frozenPipeline(pipeline: Pipeline, manifest: RunManifest): Pipeline {
   const { seeds, parameters, models } = manifest;
   return {
     ...pipeline,
-    ...frozenOf({ ...pipeline, seed: seeds.pipeline ?? "", parameters, models }),
+    frozen: frozenOf({ ...pipeline.frozen, seed: seeds.pipeline ?? "", parameters, models }),
   };
 }
 
@@ -237,7 +237,7 @@ function differingDigests(
   const differs = {
     code: code.digest !== digests.codeDigest,
     config: config.pipeline !== digests.configDigest,
-    lookups: isOther(lookups, recordedValues(pipeline).lookups),
+    lookups: isOther(lookups, recordedValues(pipeline.frozen).lookups),
   };
   return (["code", "config", "lookups"] as const).filter((name) => differs[name]);
 }
@@ -248,7 +248,7 @@ function replacedValues(
 ): Reproduction["replaced"] {
   const recorded = { seed: seeds.pipeline ?? "", parameters, models };
   return (["seed", "parameters", "models"] as const).filter((name) =>
-    isOther(recorded[name], pipeline[name]),
+    isOther(recorded[name], pipeline.frozen[name]),
   );
 }
 

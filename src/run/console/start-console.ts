@@ -91,6 +91,7 @@ function elsewhere(): HttpReply {
 
 async function sourceOf(options: StartConsoleOptions) {
   const { pipeline, queue, deadLetterQueue } = options;
+  const late = pipeline?.eventTime.late;
   const server = await findServer(options);
   const environment =
     queue === null ? null : await openAwsEnvironment({ queue, deadLetterQueue, server });
@@ -99,7 +100,7 @@ async function sourceOf(options: StartConsoleOptions) {
     prefix: pipeline?.source.prefix ?? "",
     queue: environment?.queue.name ?? null,
     deadLetterQueue: environment?.deadLetters?.name ?? null,
-    lateQueue: typeof pipeline?.late === "object" ? pipeline.late.queue : null,
+    lateQueue: typeof late === "object" ? late.queue : null,
   };
   const cloud = await openAwsCloud(server, roles);
   const sources =

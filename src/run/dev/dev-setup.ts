@@ -16,7 +16,7 @@ export interface DevNames {
   readonly topic: string | null;
   readonly queue: string;
   readonly deadLetterQueue: string;
-  /** Null without `late: { queue }`. */
+  /** Null without a queue in `eventTime.late`. */
   readonly lateQueue: string | null;
 }
 
@@ -31,7 +31,7 @@ const DEAD_LETTER_RETENTION_MS = days(14);
 const WAIT_MS = seconds(20);
 
 /** The names of all resources (D2). */
-export function devNames({ name, source, late }: Pipeline): DevNames {
+export function devNames({ name, source, eventTime: { late } }: Pipeline): DevNames {
   const stem = name.replaceAll(".", "-").slice(0, STEM_CHARACTERS_MAX);
   const queue = source.queue === null ? `${stem}-events` : lastPart(source.queue);
   const fifo = queue.endsWith(FIFO_SUFFIX);

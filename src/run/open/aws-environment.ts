@@ -25,7 +25,7 @@ export interface AwsEnvironmentOptions {
   readonly queue: string;
   /** Default: the dead-letter queue of the redrive policy. */
   readonly deadLetterQueue?: string | undefined;
-  /** The queue of `late: { queue }`; opened when it is first used. */
+  /** The queue of `eventTime.late`; opened when it is first used. */
   readonly lateQueue?: string | undefined;
   readonly server: Server;
 }

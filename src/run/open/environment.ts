@@ -10,7 +10,7 @@ export interface Environment {
   readonly queue: Queue;
   /** Null if the queue has no dead-letter queue. */
   readonly deadLetters: Queue | null;
-  /** The queue of `late: { queue }`; null or absent without one. */
+  /** The queue of `eventTime.late`; null or absent without one. */
   readonly lateQueue?: QueueSender | null;
   /** What is in the queues, to know up to where the pipeline is complete. */
   readonly looks?: (max?: number) => Promise<readonly QueueLook[]>;

@@ -1,4 +1,4 @@
-// Late queue: the queue of `late: { queue }`, opened when the first record is sent to it.
+// Late queue: the queue of `eventTime.late`, opened when the first record is sent to it.
 //   Q1. A late queue that does not exist does not keep a pipeline from starting: on-time records do
 //       not need it. Sending fails with one sentence until it exists, and loses nothing.
 //   Q2. Its name is the last part of a URL or ARN, as queues report it.
@@ -18,7 +18,7 @@ const LIMITS: SendLimits = {
   messageBytesMax: SQS_MESSAGE_BYTES_MAX,
 };
 
-export function lateQueueOf({ late }: Pipeline): string | undefined {
+export function lateQueueOf({ eventTime: { late } }: Pipeline): string | undefined {
   return typeof late === "object" ? late.queue : undefined;
 }
 

@@ -91,9 +91,11 @@ function isPipeline(value: unknown): value is Pipeline {
 
 /** Fields that a pipeline of another copy of the package lacks. */
 function shapeProblems(pipeline: Pipeline): string[] {
-  const numbers = { ...pipeline.retry, ...pipeline } as unknown as Record<string, unknown>;
+  const { retry, eventTime, retention } = pipeline;
+  const groups = { ...retry, ...eventTime, ...retention };
+  const numbers: Record<string, unknown> = { ...groups, ...pipeline };
   const wanted = ["attempts", "baseMs", "capMs", "generation", "timeoutMs", "visibilityMs"];
-  const missing = [...wanted, "outOfOrderMs", "ledgerRetentionDays"].filter(
+  const missing = [...wanted, "outOfOrderMs", "ledgerDays"].filter(
     (name) => typeof numbers[name] !== "number",
   );
   const problems = missing.map((name) => `no ${name}`);
@@ -102,7 +104,7 @@ function shapeProblems(pipeline: Pipeline): string[] {
   if (typeof pipeline.source?.contents !== "string") problems.push("no source");
   if (typeof pipeline.concurrency?.total !== "number") problems.push("no concurrency");
   if (!Array.isArray(pipeline.mask)) problems.push("no mask");
-  if (typeof pipeline.parameters !== "object") problems.push("no parameters");
+  if (typeof pipeline.frozen?.parameters !== "object") problems.push("no frozen");
   return problems;
 }
 

@@ -43,7 +43,7 @@ export function recordRun(
     parameters: JSON.stringify({
       file: file === undefined ? null : resolve(file),
       pipelineDigest: pipelineDigest(pipeline),
-      values: recordedValues(pipeline),
+      values: recordedValues(pipeline.frozen),
     }),
   };
   const ports = { ...systemPorts, ledger };

@@ -40,13 +40,13 @@ export function startUpkeep(
 
 /** Deletes expired rows of the ledger, and of an outbox in the same store. */
 function startPurgers(
-  { outboxRetentionDays }: Pipeline,
+  { retention: { outboxDays } }: Pipeline,
   { ledger: url, acceptClock = false }: ReadySettings,
   { ledger, telemetry, sink }: UpkeepPorts,
 ): RowPurger[] {
   const ports = { ...systemPorts, telemetry };
   const find = () => findOutbox(url, systemPorts, { acceptClock });
-  const keepMs = outboxRetentionDays === null ? null : days(outboxRetentionDays);
+  const keepMs = outboxDays === null ? null : days(outboxDays);
   return [
     startLedgerPurger(
       { ...ports, ledger, ...stageSweep(sink, ledger) },

@@ -28,9 +28,6 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
     concurrency: topology.concurrency,
     timeoutMs: topology.timeoutMs,
     visibilityMs: topology.visibilityMs,
-    outOfOrderMs: topology.outOfOrderMs,
-    allowedLatenessMs: topology.allowedLatenessMs,
-    late: lateOf(topology),
     lease: topology.lease,
     onPoison: topology.onPoison,
     onMissing: topology.onMissing,
@@ -40,22 +37,28 @@ export function createSimPipeline(tools: HandlerTools): Pipeline {
     handler: ((event: HandlerEvent, context: HandlerContext) =>
       handle(tools, event, context)) as never,
   };
+  const late = lateFields(topology);
   if (topology.own) {
     const eventTime = (body: OwnBody) => ownEventTimeOf(tools, body);
     const partition = ({ body }: { readonly body: OwnBody }) => body.payload.group;
-    return pipeline({ ...settings, partition, source: { queue, key: nameInBody, eventTime } });
+    const source = { queue, key: nameInBody, eventTime };
+    return pipeline({ ...settings, eventTime: { ...late, partition }, source });
   }
   if (topology.contents === "objects") {
-    const eventTime = ({ object }: ObjectEventFacts) => eventTimeOf(tools, object);
+    const of = ({ object }: ObjectEventFacts) => eventTimeOf(tools, object);
     const partition = ({ object }: ObjectEventFacts) => object.key;
-    return pipeline({ ...settings, eventTime, partition, source: { bucket: BUCKET, queue } });
+    const eventTime = { ...late, of, partition };
+    return pipeline({ ...settings, eventTime, source: { bucket: BUCKET, queue } });
   }
   const partition = ({ envelope }: EnvelopeEventFacts) => String(envelope.payload.group);
-  return pipeline({ ...settings, partition, source: { queue } });
+  return pipeline({ ...settings, eventTime: { ...late, partition }, source: { queue } });
 }
 
-export function lateOf({ late, fifo }: HandlerTools["topology"]): LatePolicy {
-  return late === "queue" ? { queue: fifo ? "late.fifo" : "late" } : late;
+/** The fields of `eventTime` that a topology decides. */
+export function lateFields(topology: HandlerTools["topology"]) {
+  const { outOfOrderMs, allowedLatenessMs, late: policy, fifo } = topology;
+  const late: LatePolicy = policy === "queue" ? { queue: fifo ? "late.fifo" : "late" } : policy;
+  return { outOfOrderMs, allowedLatenessMs, late };
 }
 
 /** S3 reports when an object was put; the world knows how old its contents are. */

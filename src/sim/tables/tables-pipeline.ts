@@ -8,7 +8,7 @@ import { type Pipeline, pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { ObjectEventFacts } from "../../ingest/spec/event-facts.ts";
 import { PermanentError } from "../../ingest/spec/handler-errors.ts";
 import type { StandardSchema } from "../../ingest/spec/standard-schema.ts";
-import { drawValues, lateOf } from "../hosts/sim-pipeline.ts";
+import { drawValues, lateFields } from "../hosts/sim-pipeline.ts";
 import { BUCKET } from "../ports/sim-bucket.ts";
 import type { RecordNames } from "../record-names.ts";
 import { PIPELINE_NAME } from "../record-names.ts";
@@ -46,14 +46,14 @@ export function createTablesPipeline(
     concurrency: topology.concurrency,
     timeoutMs: topology.timeoutMs,
     visibilityMs: topology.visibilityMs,
-    outOfOrderMs: topology.outOfOrderMs,
-    allowedLatenessMs: topology.allowedLatenessMs,
-    late: lateOf(topology),
     lease: topology.lease,
     onPoison: topology.onPoison,
     onMissing: topology.onMissing,
-    eventTime: (event: ObjectEventFacts) => eventTimeOf(tools, tables, event),
-    partition: ({ object }: ObjectEventFacts) => object.key,
+    eventTime: {
+      ...lateFields(topology),
+      of: (event: ObjectEventFacts) => eventTimeOf(tools, tables, event),
+      partition: ({ object }: ObjectEventFacts) => object.key,
+    },
     sink: tables.spec,
     async handler(file, context) {
       const { attempt, fence, signal, lane, watermark, upsert } = context;

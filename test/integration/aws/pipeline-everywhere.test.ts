@@ -126,7 +126,8 @@ async function byTasks(settings: { readonly ledger: string }): Promise<World> {
     words,
     killMs: seconds(1),
   });
-  const soon = { ...stations, retry: { attempts: 2, baseMs: seconds(0), capMs: seconds(1) } };
+  const retry = { ...stations.retry, attempts: 2, baseMs: seconds(0), capMs: seconds(1) };
+  const soon = { ...stations, retry };
   const ports = { clock: systemPorts.clock, launcher };
   const tasks = createTaskPipeline(ports, soon, { whenStopping: "leave" });
   const at = { endpoint, queue: "stations-events", metricsPort: 0, ...settings };

@@ -47,8 +47,7 @@ const people = (factor: number) =>
     name: "people",
     source: { bucket: "people", prefix: "in/" },
     format: "csv",
-    eventTime: ({ object }) => `${object.key.split("/")[1]}T00:00:00Z`,
-    late: "hold",
+    eventTime: { of: ({ object }) => `${object.key.split("/")[1]}T00:00:00Z`, late: "hold" },
     retry,
     sink: tables({ people: { columns: { name: "text", n: "integer" }, key: ["name"] } }),
     async handler(file, { upsert }) {

@@ -30,8 +30,7 @@ const SOURCE = `import { PermanentError, pipeline } from "tidegate";
 export default pipeline({
   name: "days",
   source: { bucket: "days", prefix: "in/", queue: "days-events" },
-  eventTime: ({ object }) => object.key.split("/")[1] + "T00:00:00Z",
-  late: "hold",
+  eventTime: { of: ({ object }) => object.key.split("/")[1] + "T00:00:00Z", late: "hold" },
   visibilityMs: ${LAPSE_MS},
   concurrency: 64,
   retry: { attempts: 3, baseMs: 1_800_000, capMs: 1_800_000 },

@@ -209,9 +209,11 @@ async function consumeFiles(world: IamWorld): Promise<void> {
     retry: { attempts: 20, baseMs: 1 }, // A busy machine may lose leases.
     visibilityMs: 9_000,
     onMissing: "drop",
-    async eventTime({ object, tags }) {
-      if (/ok|plain/.test(object.key)) await tags();
-      return null;
+    eventTime: {
+      async of({ object, tags }) {
+        if (/ok|plain/.test(object.key)) await tags();
+        return null;
+      },
     },
     sink: () => undefined,
     async handler(file, { emit }) {

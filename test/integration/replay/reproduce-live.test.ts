@@ -38,9 +38,7 @@ export default pipeline({
   name: "${name}",
   source: { bucket: "${name}", prefix: "in/", queue: "${name}-events" },
   format: "csv",
-  seed: "7",
-  parameters: { vat: ${vat} },
-  lookups: { rates: { eur: 1 } },
+  frozen: { seed: "7", parameters: { vat: ${vat} }, lookups: { rates: { eur: 1 } } },
   sink: tables({
     orders: { columns: { id: "text", amount: "integer", note: "text" }, key: ["id"] },
   }),
@@ -61,9 +59,7 @@ function ordersOf(name: string, more: object = {}): Pipeline {
     name,
     source: { bucket: name, prefix: "in/", queue: `${name}-events` },
     format: "csv",
-    seed: "7",
-    parameters: { vat: 2 },
-    lookups: { rates: { eur: 1 } },
+    frozen: { seed: "7", parameters: { vat: 2 }, lookups: { rates: { eur: 1 } } },
     sink: tables({
       orders: { columns: { id: "text", amount: "integer", note: "text" }, key: ["id"] },
     }),

@@ -18,9 +18,11 @@ const SOURCE = `import { pipeline } from "tidegate";
 export default pipeline({
   name: "days",
   source: { bucket: "days", prefix: "in/" },
-  eventTime: ({ object }) => object.key.split("/")[1] + "T00:00:00Z",
-  outOfOrderMs: 86_400_000,
-  late: "hold",
+  eventTime: {
+    of: ({ object }) => object.key.split("/")[1] + "T00:00:00Z",
+    outOfOrderMs: 86_400_000,
+    late: "hold",
+  },
   handler() {},
 });
 `;

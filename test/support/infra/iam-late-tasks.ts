@@ -38,9 +38,11 @@ export const LATE_PLAN = planInfra(
 const days = pipeline({
   name: "days",
   source: { queue: "days", key: (body: { day: string }) => body.day },
-  eventTime: ({ body }) => `${(body as { day: string }).day}T00:00:00Z`,
-  outOfOrderMs: 0,
-  late: { queue: "days-late" },
+  eventTime: {
+    of: ({ body }) => `${(body as { day: string }).day}T00:00:00Z`,
+    outOfOrderMs: 0,
+    late: { queue: "days-late" },
+  },
   archive: { bucket: "acme-archive" },
   visibilityMs: 9_000,
   sink: () => undefined,

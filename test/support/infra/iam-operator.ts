@@ -31,10 +31,12 @@ const archive = pipeline({
   name: "archive",
   source: { bucket: BUCKET, prefix: "in/" },
   visibilityMs: 9_000,
-  eventTime: ({ object }) =>
-    object.key === "in/3.csv" ? "2026-01-01T00:00:00Z" : "2026-03-10T00:00:00Z",
-  outOfOrderMs: 0,
-  late: "hold",
+  eventTime: {
+    of: ({ object }) =>
+      object.key === "in/3.csv" ? "2026-01-01T00:00:00Z" : "2026-03-10T00:00:00Z",
+    outOfOrderMs: 0,
+    late: "hold",
+  },
   sink: () => undefined,
   async handler(file, { emit }) {
     emit(await file.text());
