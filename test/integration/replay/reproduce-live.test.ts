@@ -175,7 +175,7 @@ describe.each(["sqlite", "postgres"] as const)("on %s", (store) => {
       expect(code).toBe(1);
       expect(out).toMatch(/^different: 3 of 3 .*\n {2}first: s3:.*\n {2}other digest: code\n/);
       expect(out).toContain(
-        `the handler calls Math.random() at ${file}:14; use its context instead`,
+        `the handler calls Math.random() at ${file}:12; use its context instead`,
       );
 
       expect((await replayHashes(name, ledger)).size).toBe(1);
