@@ -2,17 +2,16 @@
 // expose or lose data that was fine before.
 //   C1. A change that cannot be judged counts as incompatible: a person has to look at it.
 //   C2. "compatible" means that everything that was accepted before is still accepted, under the
-//       same key, with at least the same masks, in the same tables.
+//       same key and in the same lane, with at least the same masks, in the same tables.
+//   C3. Every field of a contract is compared: the rules below have a row for each.
 
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
-import { canonicalJson } from "../../core/encoding/canonical-json.ts";
+import { type ContractChange, changedText, same, unionOf } from "./contract-change.ts";
+import { diffSchemas } from "./schema-diff.ts";
 
-export const CONTRACT_VERSION = 1;
+export type { ContractChange };
 
-/** A function of the pipeline file: not comparable, but recognisable by its text. */
-export interface ContractFunction {
-  readonly function: string;
-}
+export const CONTRACT_VERSION = 2;
 
 export interface ContractTable {
   readonly key: readonly string[];
@@ -21,78 +20,142 @@ export interface ContractTable {
   readonly existing: boolean;
 }
 
-/** What a pipeline accepts, how it identifies records, and where it writes. */
+/** What a pipeline accepts, how it identifies and orders records, and where it writes. */
 export interface Contract {
   readonly contract: typeof CONTRACT_VERSION;
   readonly pipeline: string;
+  /** Where records come from, and how a message becomes records. */
   readonly source: JsonObject;
-  readonly key: string | ContractFunction;
-  readonly eventTime: string | ContractFunction;
+  /** What the transport and the runtime promise: duplicates, order, and how effects are applied. */
+  readonly delivery: JsonObject;
   /** The schema as JSON Schema; a text if its library cannot describe it; null without one. */
   readonly schema: JsonValue;
   readonly format: JsonObject;
+  readonly eventTime: JsonObject;
   readonly retry: JsonObject;
-  readonly mask: readonly string[];
-  /** Absent in contracts of earlier versions; null without a `govern` function. */
-  readonly govern?: ContractFunction | null;
+  /** What happens to bad rows, poison records, and removed or missing objects. */
   readonly policies: JsonObject;
+  readonly mask: readonly string[];
+  readonly retention: JsonObject;
+  /** What the handler is, and what it reads: digests, parameters and versions. */
+  readonly handler: JsonObject;
+  readonly sink: JsonObject;
   readonly tables: Readonly<Record<string, ContractTable>>;
 }
 
-export interface ContractChange {
-  readonly path: string;
-  readonly compatible: boolean;
-  /** A clause: what changed, and what follows. */
-  readonly what: string;
+/** Whether a change of a field is compatible, and what follows from it. */
+interface Rule {
+  readonly compatible: boolean | ((before: JsonValue, after: JsonValue) => boolean);
+  readonly why?: string;
 }
 
-/** Every difference, in the order of the contract's fields. */
+const INCOMPATIBLE: Rule = { compatible: false };
+const COMPATIBLE: Rule = { compatible: true };
+/** Null stands for no limit. */
+const IF_LONGER: Rule["compatible"] = (before, after) =>
+  after === null || (before !== null && Number(after) >= Number(before));
+
+/** By section, the fields whose change is not simply incompatible (C1, C3). */
+const RULES = {
+  source: {
+    key: { compatible: false, why: "records that were processed are new under another key" },
+    generation: { compatible: false, why: "another generation starts with an empty ledger" },
+  },
+  delivery: {
+    lease: COMPATIBLE,
+    timeoutMs: { compatible: IF_LONGER },
+    visibilityMs: COMPATIBLE,
+    concurrency: COMPATIBLE,
+  },
+  format: {},
+  eventTime: {
+    of: { compatible: false, why: "lanes and windows of replays change" },
+    partition: { compatible: false, why: "each partition has a watermark of its own" },
+    outOfOrderMs: { compatible: IF_LONGER },
+    allowedLatenessMs: { compatible: IF_LONGER },
+  },
+  retry: {
+    attempts: COMPATIBLE,
+    baseMs: COMPATIBLE,
+    capMs: COMPATIBLE,
+    classify: { compatible: false, why: "other errors are retried" },
+  },
+  policies: {
+    govern: { compatible: false, why: "another rule refuses other records" },
+    archive: {
+      compatible: (before) => before === null,
+      why: "a replay finds messages only where they were archived",
+    },
+  },
+  retention: {
+    ledgerDays: { compatible: IF_LONGER, why: "a duplicate that comes later is processed again" },
+    outboxDays: { compatible: IF_LONGER },
+    logCommits: COMPATIBLE,
+  },
+  handler: {
+    function: { compatible: true, why: "rows of new records may differ" },
+    seed: { compatible: true, why: "random values of new records differ" },
+    parameters: { compatible: true, why: "rows of new records may differ" },
+    models: { compatible: true, why: "rows of new records may differ" },
+    lookups: { compatible: true, why: "rows of new records may differ" },
+  },
+  sink: {},
+} as const satisfies Partial<Record<keyof Contract, Readonly<Record<string, Rule>>>>;
+
+export type ContractSection = keyof typeof RULES;
+
+export const CONTRACT_SECTIONS = Object.keys(RULES) as readonly ContractSection[];
+
+/** Every difference, section by section. */
 export function diffContracts(before: Contract, after: Contract): readonly ContractChange[] {
   const changes: ContractChange[] = [];
-  const add = (path: string, compatible: boolean, what: string) =>
-    void changes.push({ path, compatible, what });
   if (before.pipeline !== after.pipeline) {
-    add("pipeline", false, `renamed from ${before.pipeline}: the ledger starts empty`);
+    const what = `renamed from ${before.pipeline}: the ledger starts empty`;
+    changes.push({ path: "pipeline", compatible: false, what });
   }
-  for (const name of ["source", "format"] as const) {
-    for (const field of changedFields(before[name], after[name])) {
-      add(`${name}.${field}`, false, changed(before[name][field], after[name][field]));
-    }
+  for (const section of CONTRACT_SECTIONS) {
+    changes.push(...diffSection(section, before[section], after[section]));
   }
-  if (!same(before.key, after.key)) {
-    add("key", false, "the key changed: records that were processed are new under another key");
-  }
-  if (!same(before.eventTime, after.eventTime)) {
-    add("eventTime", false, "the event time changed: lanes and windows of replays change");
-  }
-  changes.push(...diffSchemas(before.schema, after.schema));
-  for (const name of ["retry", "policies"] as const) {
-    for (const field of changedFields(before[name], after[name])) {
-      add(`${name}.${field}`, name === "retry", changed(before[name][field], after[name][field]));
-    }
-  }
-  for (const path of before.mask) {
-    if (!after.mask.includes(path)) add("mask", false, `${path} is no longer hidden`);
-  }
-  for (const path of after.mask) {
-    if (!before.mask.includes(path)) add("mask", true, `${path} is hidden`);
-  }
-  changes.push(...diffGovern(before.govern ?? null, after.govern ?? null));
-  changes.push(...diffTables(before.tables, after.tables));
-  return changes;
+  return [
+    ...changes,
+    ...diffSchemas(before.schema, after.schema),
+    ...diffMasks(before.mask, after.mask),
+    ...diffTables(before.tables, after.tables),
+  ];
 }
 
-/** C1: a rule that is new or changed may refuse what was accepted, or allow what was refused. */
-function diffGovern(
-  before: ContractFunction | null,
-  after: ContractFunction | null,
+function diffSection(
+  section: ContractSection,
+  before: JsonObject,
+  after: JsonObject,
 ): readonly ContractChange[] {
-  if (same(before, after)) return [];
-  if (before === null) {
-    return [{ path: "govern", compatible: false, what: "added: what it refuses was accepted" }];
-  }
-  const what = after === null ? "removed: what it refused is accepted" : "the rule changed";
-  return [{ path: "govern", compatible: false, what }];
+  const rules: Readonly<Record<string, Rule>> = RULES[section];
+  const fields = unionOf(Object.keys(before), Object.keys(after));
+  return fields
+    .filter((field) => !same(before[field], after[field]))
+    .map((field) => {
+      const { compatible, why } = rules[field] ?? INCOMPATIBLE; // C1
+      const [old, next] = [before[field] ?? null, after[field] ?? null];
+      const what = changedText(before[field], after[field]);
+      return {
+        path: `${section}.${field}`,
+        compatible: typeof compatible === "boolean" ? compatible : compatible(old, next),
+        what: why === undefined ? what : `${what}: ${why}`,
+      };
+    });
+}
+
+function diffMasks(before: readonly string[], after: readonly string[]): ContractChange[] {
+  const removed = before.filter((path) => !after.includes(path));
+  const added = after.filter((path) => !before.includes(path));
+  return [
+    ...removed.map((path) => ({
+      path: "mask",
+      compatible: false,
+      what: `${path} is no longer hidden`,
+    })),
+    ...added.map((path) => ({ path: "mask", compatible: true, what: `${path} is hidden` })),
+  ];
 }
 
 function diffTables(
@@ -113,159 +176,18 @@ function diffTables(
 function diffTable(path: string, old: ContractTable, next: ContractTable): ContractChange[] {
   const changes: ContractChange[] = [];
   if (!same(old.key, next.key)) {
-    changes.push({ path: `${path}.key`, compatible: false, what: changed(old.key, next.key) });
+    changes.push({ path: `${path}.key`, compatible: false, what: changedText(old.key, next.key) });
   }
   if (old.existing !== next.existing) {
-    const what = changed(old.existing, next.existing);
+    const what = changedText(old.existing, next.existing);
     changes.push({ path: `${path}.existing`, compatible: false, what });
   }
   for (const column of unionOf(Object.keys(old.columns), Object.keys(next.columns))) {
     const [from, to] = [old.columns[column], next.columns[column]];
     if (from === to) continue;
-    const what = from === undefined ? "added" : to === undefined ? "removed" : changed(from, to);
+    const what =
+      from === undefined ? "added" : to === undefined ? "removed" : changedText(from, to);
     changes.push({ path: `${path}.columns.${column}`, compatible: from === undefined, what });
   }
   return changes;
-}
-
-/** Keywords that describe and never reject. */
-const ANNOTATIONS: ReadonlySet<string> = new Set([
-  "$schema",
-  "$id",
-  "$comment",
-  "title",
-  "description",
-  "default",
-  "examples",
-  "deprecated",
-]);
-/** Bounds, and whether a larger value accepts more. */
-const BOUNDS: ReadonlyMap<string, boolean> = new Map([
-  ["maximum", true],
-  ["exclusiveMaximum", true],
-  ["maxLength", true],
-  ["maxItems", true],
-  ["maxProperties", true],
-  ["minimum", false],
-  ["exclusiveMinimum", false],
-  ["minLength", false],
-  ["minItems", false],
-  ["minProperties", false],
-]);
-const SCHEMA_DEPTH_MAX = 64;
-
-function diffSchemas(before: JsonValue, after: JsonValue): readonly ContractChange[] {
-  if (same(before, after)) return [];
-  if (before === null) {
-    return [{ path: "schema", compatible: false, what: "added: what it rejects was accepted" }];
-  }
-  if (after === null) return [{ path: "schema", compatible: true, what: "removed" }];
-  if (!isObject(before) || !isObject(after)) {
-    return [{ path: "schema", compatible: false, what: "changed; its library cannot describe it" }];
-  }
-  return diffSchema("schema", before, after, 0);
-}
-
-function diffSchema(
-  path: string,
-  before: JsonObject,
-  after: JsonObject,
-  depth: number,
-): readonly ContractChange[] {
-  const changes: ContractChange[] = [];
-  if (depth > SCHEMA_DEPTH_MAX) return [{ path, compatible: false, what: "nested too deeply" }];
-  for (const keyword of unionOf(Object.keys(before), Object.keys(after))) {
-    const [old, next] = [before[keyword], after[keyword]];
-    if (ANNOTATIONS.has(keyword) || same(old ?? null, next ?? null)) continue;
-    const at = `${path}.${keyword}`;
-    if (keyword === "properties" && isObject(old) && isObject(next)) {
-      changes.push(...diffProperties(path, { old, next }, after, depth));
-    } else if (keyword === "items" && isObject(old) && isObject(next)) {
-      changes.push(...diffSchema(`${path}[]`, old, next, depth + 1));
-    } else {
-      changes.push({ path: at, compatible: accepts(keyword, old, next), what: changed(old, next) });
-    }
-  }
-  return changes;
-}
-
-function diffProperties(
-  path: string,
-  { old, next }: { readonly old: JsonObject; readonly next: JsonObject },
-  after: JsonObject,
-  depth: number,
-): readonly ContractChange[] {
-  const changes: ContractChange[] = [];
-  for (const name of unionOf(Object.keys(old), Object.keys(next))) {
-    const [from, to] = [old[name], next[name]];
-    const at = `${path}.${name}`;
-    if (from === undefined) changes.push({ path: at, compatible: true, what: "added" });
-    else if (to === undefined) {
-      const open = after.additionalProperties !== false;
-      changes.push({ path: at, compatible: open, what: "removed" });
-    } else if (isObject(from) && isObject(to)) {
-      changes.push(...diffSchema(at, from, to, depth + 1));
-    } else if (!same(from, to)) {
-      changes.push({ path: at, compatible: to === true, what: changed(from, to) });
-    }
-  }
-  return changes;
-}
-
-/** Whether everything that `old` accepted is accepted by `next` (C1). */
-function accepts(
-  keyword: string,
-  old: JsonValue | undefined,
-  next: JsonValue | undefined,
-): boolean {
-  if (next === undefined) return keyword !== "properties" && keyword !== "$defs";
-  if (keyword === "required" && Array.isArray(next)) {
-    const before = Array.isArray(old) ? old : [];
-    return next.every((name) => before.includes(name));
-  }
-  if (keyword === "type" || keyword === "enum") {
-    if (old === undefined) return false;
-    const [from, to] = [listOf(old), listOf(next)];
-    const widened = keyword === "type" && to.includes("number");
-    return from.every((each) => to.includes(each) || (widened && each === "integer"));
-  }
-  const bound = BOUNDS.get(keyword);
-  if (bound !== undefined && typeof old === "number" && typeof next === "number") {
-    return bound ? next >= old : next <= old;
-  }
-  return keyword === "additionalProperties" && next === true;
-}
-
-function listOf(value: JsonValue): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [value];
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return canonicalJson(a) === canonicalJson(b);
-}
-
-function changedFields(before: JsonObject, after: JsonObject): readonly string[] {
-  return unionOf(Object.keys(before), Object.keys(after)).filter(
-    (name) => !same(before[name] ?? null, after[name] ?? null),
-  );
-}
-
-function unionOf(a: readonly string[], b: readonly string[]): readonly string[] {
-  return [...new Set([...a, ...b])];
-}
-
-function changed(before: unknown, after: unknown): string {
-  return `changed from ${textOf(before)} to ${textOf(after)}`;
-}
-
-const VALUE_CHARS_MAX = 80;
-
-function textOf(value: unknown): string {
-  if (value === undefined) return "nothing";
-  const text = canonicalJson(value);
-  return text.length <= VALUE_CHARS_MAX ? text : `${text.slice(0, VALUE_CHARS_MAX)}...`;
 }

@@ -42,9 +42,9 @@ test("a file that is not a contract is refused in one line", async () => {
     err: "--against: other.json is not a contract; write one with contract show\n",
   });
   const shown = await end("contract", "show", "pipeline.ts");
-  const newer = { ...(JSON.parse(shown.out) as object), contract: 2 };
+  const newer = { ...(JSON.parse(shown.out) as object), contract: 3 };
   writeFileSync(inFolder("newer.json"), JSON.stringify(newer));
-  expect((await diff("newer.json")).err).toContain("has contract version 2; this release reads");
+  expect((await diff("newer.json")).err).toContain("has contract version 3; this release reads");
   expect((await diff("missing.json")).err).toContain("cannot read missing.json (ENOENT)");
   expect(readFileSync(inFolder("other.json"), "utf8")).toBe("{}");
 });

@@ -1,7 +1,9 @@
 // tidegate contract: prints a pipeline's ingestion contract, and compares it with a stored one.
 
 import type { JsonValue } from "../../../core/encoding/canonical-json.ts";
+import { isObject } from "../../../core/is-object.ts";
 import {
+  CONTRACT_SECTIONS,
   CONTRACT_VERSION,
   type Contract,
   type ContractChange,
@@ -23,7 +25,7 @@ import { PIPELINE_FILE } from "../start/run.ts";
 
 export const contractShow = command({
   name: "contract show",
-  summary: "Print a pipeline's ingestion contract as JSON: source, key, schema, masks, tables.",
+  summary: "Print a pipeline's ingestion contract as JSON: all that changes what its data means.",
   argument: PIPELINE_FILE,
   flags: {},
   run: ({ argument: file = "", out }) =>
@@ -61,18 +63,17 @@ async function loadContract(file: string): Promise<Contract> {
   return contractOf(await loadPipeline(file));
 }
 
-const FIELDS = ["source", "format", "retry", "policies", "tables"] as const;
+const FIELDS = [...CONTRACT_SECTIONS, "tables"] as const;
 
 /** Checks what the comparison relies on. */
 function asContract(value: JsonValue, path: string): Contract {
   const contract = value as unknown as Contract;
-  const isObject = (field: unknown) => typeof field === "object" && field !== null;
   if (!isObject(value) || contract.contract === undefined || !Array.isArray(contract.mask)) {
     throw new UsageError(`--against: ${path} is not a contract; write one with contract show`);
   }
   if (contract.contract !== CONTRACT_VERSION) {
     const { contract: version } = contract;
-    const expected = `this release reads version ${CONTRACT_VERSION}`;
+    const expected = `this release reads version ${CONTRACT_VERSION}; write it again`;
     throw new UsageError(`--against: ${path} has contract version ${version}; ${expected}`);
   }
   const missing = FIELDS.find((name) => !isObject(contract[name]));
