@@ -58,11 +58,16 @@ export function stepCall(input: TransitionInput, call: RecordCall): Transition<R
   return step;
 }
 
+/** Whether the note of a call is added: it accompanies what the caller asked for, no refusal. */
+export function addsNote({ record, result }: Transition<RecordResult>): boolean {
+  return record !== null && result.kind !== "stale";
+}
+
 /** Asserts the invariants that hold for every transition. */
 function assertStep(
   input: TransitionInput,
   call: RecordCall,
-  { record, input: saved, object, entries }: Transition<RecordResult>,
+  { result, record, input: saved, object, entries }: Transition<RecordResult>,
 ): void {
   const { now, expiry } = input;
   const applied = object === null ? null : liveObject(input.object, expiry);
@@ -74,6 +79,8 @@ function assertStep(
     assert(entries.length === 0, "a rejected call logs nothing"); // S1 of record-transitions.ts
     return;
   }
+  const ends = result.kind !== "stale" || (record.kind === "committed" && record.superseded);
+  assert(ends, "a stale event ends its record"); // S8 of record-transitions.ts
   assert(saved !== null, "a record is saved with its input"); // L6 of ledger.ts
   assert(record.attempts >= 0, "attempts are never negative"); // R4 of record-state.ts
   const before = liveRecord(input.record, expiry);

@@ -3,12 +3,19 @@ import { describe, expect, test } from "vitest";
 import { anyInput } from "../../test/support/stores/any-input.ts";
 import { compareSequencers } from "../core/events/sequencer.ts";
 import type { EpochMs } from "../core/units.ts";
-import { addMs, durationMs, epochMs } from "../core/units.ts";
+import { addMs, days, durationMs, epochMs, seconds } from "../core/units.ts";
 import type { Fence, LogEntry, ObjectState, RecordInput, RecordState } from "../ports/record.ts";
 import type { RecordCall, RecordResult } from "./record-call.ts";
 import { stepCall } from "./record-call.ts";
 import { decodeEntries, encodeEntries } from "./record-log.ts";
-import { ABSENT, asRecordKey, fenceOf, liveRecord, RETENTION_MS_MIN } from "./record-state.ts";
+import {
+  ABSENT,
+  asRecordKey,
+  fenceOf,
+  isLeaseLive,
+  liveRecord,
+  RETENTION_MS_MIN,
+} from "./record-state.ts";
 
 const T0 = epochMs(1_700_000_000_000);
 const FAILURE = { errorClass: "c", fingerprint: "f", message: "m" };
@@ -79,6 +86,17 @@ function callOf(move: Move, fences: readonly Fence[], now: EpochMs): RecordCall 
       return { call: "reopen" };
   }
 }
+
+const anyClaim: Move = {
+  waitMs: 0,
+  call: "claim",
+  leaseMs: 1_000,
+  fencesBack: 0,
+  permanent: false,
+  direct: false,
+  sequencer: null,
+  lane: "live",
+};
 
 interface Moment {
   readonly now: EpochMs;
@@ -163,11 +181,52 @@ describe("record transitions", () => {
       for (const { call, result, before, after, objectChanged, entries } of moments) {
         if (!refusals.includes(result.kind)) continue;
         if (call.call === "fail" && result.kind === "parked") continue; // That is a success.
+        if (result.kind === "stale" && after !== before) continue; // S8
         expect(after).toBe(before);
         expect(objectChanged).toBe(false);
         expect(entries).toEqual([]);
       }
     });
+  });
+
+  test("a stale event ends its unfinished record, and no claim of another worker (S8)", () => {
+    const unfinished = ["released", "failed", "claimed"];
+    holds((moments) => {
+      for (const { now, result, before, after } of moments) {
+        const from = liveRecord(before, now);
+        if (result.kind !== "stale") continue;
+        if (!unfinished.includes(from.kind)) expect(after).toBe(before);
+        else expect(after).toMatchObject({ kind: "committed", superseded: true });
+        if (from.kind === "claimed") expect(isLeaseLive(from.leaseUntil, now)).toBe(false);
+      }
+    });
+    const object = {
+      sequencer: "02",
+      appliedKey: asRecordKey("newer"),
+      expiresAt: addMs(T0, days(9)),
+    };
+    const at = { now: T0, expiry: T0, retentionMs: RETENTION_MS_MIN, object };
+    const ref = { bucket: "in", key: "o", sequencer: "01" };
+    const common = {
+      fence: fenceOf(7),
+      attempts: 2,
+      seenAt: T0,
+      changedAt: T0,
+      expiresAt: addMs(T0, days(9)),
+    };
+    const stored = { key: asRecordKey("k"), storedInput: anyInput(), ref, ...at };
+    const claim = callOf({ ...anyClaim, sequencer: "01" }, [], T0);
+    const claimed = {
+      kind: "claimed",
+      ...common,
+      owner: "other",
+      leaseUntil: addMs(T0, seconds(5)),
+    } as const;
+    expect(stepCall({ ...stored, record: claimed }, claim).result.kind).toBe("busy");
+    const abandoned = stepCall({ ...stored, record: { ...claimed, leaseUntil: T0 } }, claim);
+    expect(abandoned.result.kind).toBe("stale");
+    expect(abandoned.record).toMatchObject({ kind: "committed", superseded: true, attempts: 2 });
+    expect(abandoned.entries.map(({ status }) => status)).toEqual(["superseded"]);
   });
 
   test("only the newest fence ever renews, commits, fails or releases (S3)", () => {

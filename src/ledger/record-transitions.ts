@@ -1,7 +1,8 @@
 // Record transitions: the state machine that every ledger store follows, one function per event.
 // Stores load a record, run the transition and save its result. A store's fast path must give the
 // same answer.
-//   S1. A transition that rejects changes nothing: neither record, object nor log.
+//   S1. A transition that rejects changes nothing: neither record, object nor log. Only a stale event
+//       ends its own record (S8).
 //   S2. At most one claim of a record is live at any instant.
 //   S3. Only the holder of the newest fence renews, commits, fails or releases. Its lease may have
 //       expired: as long as no other worker claimed the record, no one else has worked on it.
@@ -16,6 +17,10 @@
 //   S7. Of a listing and its event, one applies a state (object-order.ts). If the order of an event
 //       is unknown, its claim asks the caller to confirm it, and its commit needs the answer. A
 //       direct commit has none, so it is busy, and its delivery comes back to be claimed.
+//   S8. Every record ends. A stale event is acknowledged and never comes back, so its record ends
+//       with it: a released, failed or abandoned one becomes superseded. While a worker holds the
+//       claim, the event is busy instead: the worker may crash. A parked record stays, for its dead
+//       letter still waits for an operator.
 
 import { unreachable } from "../core/assert.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
@@ -102,19 +107,41 @@ function startAttempt(input: TransitionInput): Start {
   const from = liveRecord(input.record, expiry);
   const order = orderOf(input);
   if (from.kind === "committed") return startCommitted(input, from, order);
+  if (from.kind === "claimed" && isLeaseLive(from.leaseUntil, now)) {
+    return { refusal: refuse({ kind: "busy", until: from.leaseUntil, owner: from.owner }) }; // S2, S8
+  }
   if (order.kind === "older" || order.kind === "applied") {
-    const { appliedSequencer } = order;
-    const object = order.kind === "applied" ? order.object : null; // S7
-    return { refusal: { ...refuse({ kind: "stale", appliedSequencer }), object } };
+    return { refusal: refuseStale(input, from, order) };
   }
   if (from.kind === "parked") {
     const { kind, fence, attempts, failure } = from;
     return { refusal: refuse({ kind, fence, attempts, failure }) };
   }
-  if (from.kind === "claimed" && isLeaseLive(from.leaseUntil, now)) {
-    return { refusal: refuse({ kind: "busy", until: from.leaseUntil, owner: from.owner }) }; // S2
-  }
   return { from, order };
+}
+
+/** The digest of a record that ended without a complete attempt. */
+export const DIGEST_WITHOUT_ATTEMPT = "";
+
+/** An event that came after a newer one of its object; it ends its unfinished record (S8). */
+function refuseStale(
+  input: TransitionInput,
+  from: Exclude<RecordState, CommittedRecord>,
+  order: Extract<ObjectOrder, { readonly appliedSequencer: string }>,
+): Transition<ClaimRefusal> {
+  const { appliedSequencer } = order;
+  const object = order.kind === "applied" ? order.object : null; // S7
+  const refusal = { ...refuse({ kind: "stale", appliedSequencer } as const), object };
+  if (from.kind === "absent" || from.kind === "parked") return refusal;
+  const fence = nextFence(from, input.now);
+  const common = commonFields(input, from, fence, from.attempts);
+  const ended = { digest: DIGEST_WITHOUT_ATTEMPT, effects: null, superseded: true };
+  return {
+    ...refusal,
+    record: { kind: "committed", ...common, ...ended },
+    input: input.storedInput,
+    entries: [logEntry("superseded", fence, input.now)],
+  };
 }
 
 /** An event whose record is committed: a duplicate, or a state that came back (S5). */

@@ -257,6 +257,8 @@ type Event =
       readonly kind: "end";
       readonly drained: boolean;
       readonly waiting: readonly WaitingMessage[];
+      /** Records that are claimed, released or failed in the ledger. */
+      readonly unfinished: readonly string[];
       /** The sequencer of every object that has a row. */
       readonly rows: readonly { readonly object: string; readonly sequencer: string }[];
     }

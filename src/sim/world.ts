@@ -6,6 +6,7 @@
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import { listHeld } from "../ingest/late/release.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import { LIST_PAGE_MAX } from "../ledger/list-records.ts";
 import type { CallFaultKind, FiredFault } from "./faults/call-faults.ts";
 import type { FaultMix } from "./faults/fault-mix.ts";
 import { hashText } from "./faults/named-random.ts";
@@ -361,6 +362,17 @@ class RunningWorld implements World {
     return names;
   }
 
+  /** Records that neither committed nor were parked: the oldest, which are enough to report. */
+  async #unfinished(): Promise<string[]> {
+    const { ledger, ports } = this.services;
+    const query = { by: "event-time", outcomes: ["claimed", "released", "failed"] } as const;
+    const { records } = await ledger.listRecords(SCOPE, query, {
+      after: null,
+      limit: LIST_PAGE_MAX,
+    });
+    return records.map(({ key }) => ports.names.ofKey(key));
+  }
+
   async #isEmpty(prefix: string): Promise<boolean> {
     const counting = this.services.broker.submit("countQueues", { prefix });
     const counted = await counting.catch(() => undefined);
@@ -374,9 +386,9 @@ class RunningWorld implements World {
     const { scheduler, history, queue, deadLetters, lateQueue, table } = this.services;
     const { operator } = this.hosts;
     const queues = [queue, deadLetters, lateQueue].map((each) => operator.peek(each));
-    const peeking = Promise.all([...queues, this.#held()]);
+    const peeking = Promise.all([...queues, this.#held(), this.#unfinished()]);
     await scheduler.run(scheduler.now + CHECK_EVERY_MS);
-    const [inQueue = [], dead = [], late = [], held = []] = await peeking;
+    const [inQueue = [], dead = [], late = [], held = [], unfinished = []] = await peeking;
     const waiting: WaitingMessage[] = [
       ...inQueue.map((name): WaitingMessage => ({ name, where: "queue" })),
       ...dead.map((name): WaitingMessage => ({ name, where: "dead-letters" })),
@@ -385,7 +397,7 @@ class RunningWorld implements World {
     ];
     const drained = this.#drained;
     await this.#tables?.end();
-    history.add("world", { kind: "end", drained, waiting, rows: table.rows() });
+    history.add("world", { kind: "end", drained, waiting, unfinished, rows: table.rows() });
   }
 }
 

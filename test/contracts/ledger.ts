@@ -382,6 +382,32 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
         });
       });
 
+      test("a stale event ends its unfinished record, also one that a worker left behind", async () => {
+        await fail("failed", fenceIn(await claim("failed", LEASE, at("01"))));
+        await fail("parked", fenceIn(await claim("parked", LEASE, at("01"))), true);
+        const released = { key: key("released"), fence: fenceIn(await claim("released")) };
+        await ledger.release(SCOPE, [released]);
+        const left = fenceIn(await claim("left", LEASE, at("01")));
+        expect(await apply("newer", "02")).toBe("committed");
+        expect(await claim("left", OTHER, at("01"))).toMatchObject({ kind: "busy" });
+        clock.advance(seconds(30));
+        const note = { kind: "tried", name: "a", at: T0, count: 1, body: "b" } as const;
+        for (const name of ["failed", "released", "left", "parked"]) {
+          const request = { ...ask(name, at("01")), note };
+          expect(await ledger.claim(SCOPE, [request], OTHER)).toMatchObject([{ kind: "stale" }]);
+          const view = await ledger.show(SCOPE, key(name));
+          const isParked = name === "parked"; // Its dead letter waits for an operator.
+          expect(view?.record).toMatchObject(
+            isParked ? { kind: "parked" } : { kind: "committed", superseded: true },
+          );
+          expect(view?.entries.at(-1)?.status).toBe(isParked ? "failed" : "superseded");
+        }
+        expect(await ledger.findNote(SCOPE, "tried", "a")).toBeUndefined();
+        expect(await commit("left", left, at("01"))).toEqual({ kind: "fenced" });
+        expect(await claim("left", LEASE, at("01"))).toMatchObject({ kind: "duplicate" });
+        expect(await claim("left", LEASE, at("03"))).toMatchObject({ kind: "claimed", attempt: 1 });
+      });
+
       test("another record of the same write is neither stale nor superseded", async () => {
         expect(await apply("created", "01")).toBe("committed");
         expect(await apply("tagged", "0100")).toBe("committed");

@@ -64,6 +64,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     checker: "ack-after-commit",
   },
   {
+    name: "stale-event-leaves-its-record",
+    mistake: "A stale event is acknowledged, but its unfinished record stays in the ledger.",
+    file: "src/ledger/record-transitions.ts",
+    find: 'if (from.kind === "absent" || from.kind === "parked") return refusal;',
+    replace: "if (input !== null) return refusal;",
+    checker: "records-end",
+  },
+  {
     name: "no-fence-check",
     mistake: "A consumer may commit under a claim that another consumer has taken over.",
     file: "src/ledger/record-transitions.ts",

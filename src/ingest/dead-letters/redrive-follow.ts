@@ -7,7 +7,6 @@
 //   W4. All records are read from the ledger together, in batches, for all dead letters.
 //   W5. A message that had no key when it failed may have one now. Its record is then another one.
 
-import { compareSequencers } from "../../core/events/sequencer.ts";
 import { addMs, type DurationMs, type EpochMs } from "../../core/units.ts";
 import { fenceOf } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -15,6 +14,7 @@ import type { Ledger, RecordView } from "../../ports/ledger.ts";
 import type { Fence, LedgerScope, RecordKey } from "../../ports/record.ts";
 import { findRekeyed } from "../running/rekeyed-notes.ts";
 import type { DeadLetterRecord } from "./dead-letter-read.ts";
+import { isOvertaken } from "./is-overtaken.ts";
 import { mapConcurrently, type RecordViews, showRecords } from "./show-records.ts";
 
 const NOTES_PER_CALL_MAX = 100;
@@ -108,13 +108,13 @@ async function endOf(
 ): Promise<RedriveEnd> {
   const view = views.get(record.key);
   const kind = view?.record.kind;
-  if (kind === "committed") return "committed";
+  if (kind === "committed") return view?.record.superseded ? "overtaken" : "committed";
   if (kind === "parked") {
     return (view?.record.fence ?? 0) > record.fence ? "failed-again" : "waiting"; // W1
   }
   const rekeyed = record.object === null ? await findRekeyed(ledger, scope, record.key) : null;
   if (rekeyed !== null) return endOfRekeyed(await ledger.show(scope, rekeyed)); // W5
-  return (await isOvertaken(ledger, scope, record)) ? "overtaken" : "waiting";
+  return (await isOvertaken(ledger, scope, record.object)) ? "overtaken" : "waiting";
 }
 
 function endOfRekeyed(view: RecordView | undefined): RedriveEnd {
@@ -130,13 +130,6 @@ async function removeDossiers(
   for (let at = 0; at < keys.length; at += NOTES_PER_CALL_MAX) {
     await ledger.removeNotes(scope, "dossier", keys.slice(at, at + NOTES_PER_CALL_MAX));
   }
-}
-
-/** Whether a newer event of the object was applied, so that this one is never applied. */
-async function isOvertaken(ledger: Ledger, scope: LedgerScope, { object }: DeadLetterRecord) {
-  if (object === null || object.sequencer === null) return false;
-  const state = await ledger.showObject(scope, object.bucket, object.key);
-  return state !== undefined && compareSequencers(object.sequencer, state.sequencer) < 0;
 }
 
 /** The current fence of a record; 0 if the ledger does not have it. */

@@ -16,6 +16,8 @@
 //       lists has its event time, and so has the report of the process that returned it. The
 //       report of a process that is gone counts until another one takes it over, unless the queues
 //       are empty.
+//   U7. A record in retry, or one that a process left behind, holds nothing back after a newer event
+//       of its object was applied: it never takes effect.
 
 import { TidegateError } from "../../core/errors.ts";
 import { type EpochMs, epochMs, msBetween } from "../../core/units.ts";
@@ -25,6 +27,7 @@ import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import { dossiersOf } from "../dead-letters/dossier-list.ts";
+import { isOvertaken } from "../dead-letters/is-overtaken.ts";
 import { POLL_FRESH_MS } from "../policy/watermark.ts";
 import { type ProcessReport, readReports } from "../running/partition-report.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
@@ -267,8 +270,10 @@ async function holderOf(
 ): Promise<Holder | null> {
   const { eventTime, object, dedupeKey } = input;
   const what = object ? `s3://${object.bucket}/${object.key}` : (dedupeKey ?? key);
-  if (record.kind === "claimed") return { kind: "in flight", eventTime, what };
-  if (record.kind !== "parked") return { kind: "in retry", eventTime, what };
+  if (record.kind !== "parked") {
+    if (await isOvertaken(ledger, scope, object)) return null; // U7
+    return { kind: record.kind === "claimed" ? "in flight" : "in retry", eventTime, what };
+  }
   if (isHeldFailure(record.failure)) {
     const held = (await findHeld(ledger, scope, key))?.held ?? null;
     const isElsewhere = held !== null && held.to !== null && held.sent_at !== null; // U4

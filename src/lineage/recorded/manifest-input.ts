@@ -30,7 +30,7 @@ export function manifestInputOf({ key, record, input }: ListedRecord): ManifestI
     eventTime: manifestInstant(input.eventTime),
     lane: input.lane.lane,
     outcome: outcomeOf(record),
-    result: record.kind === "committed" ? record.digest : null,
+    result: record.kind === "committed" && record.digest !== "" ? record.digest : null,
     wrote: record.kind === "committed" ? writtenBy(record.effects) : {},
   };
 }

@@ -256,8 +256,9 @@ function isOther(a: unknown, b: unknown): boolean {
   return canonicalJson(a) !== canonicalJson(b);
 }
 
-function isCommitted({ outcome }: ManifestInput): boolean {
-  return outcome === "committed" || outcome === "superseded";
+/** A record that was superseded before it ran has no result to compare. */
+function isCommitted({ outcome, result }: ManifestInput): boolean {
+  return outcome === "committed" || (outcome === "superseded" && result !== null);
 }
 
 /** Null for a record whose event cannot be rebuilt (D5). */

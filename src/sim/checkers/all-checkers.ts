@@ -28,12 +28,14 @@ import { noLoss } from "./no-loss.ts";
 import { noRunAfterCommit } from "./no-run-after-commit.ts";
 import { outageNotCounted } from "./outage-not-counted.ts";
 import { pauseHonoured } from "./pause-honoured.ts";
+import { recordsEnd } from "./records-end.ts";
 import { refusedStaysOut } from "./refused-stays-out.ts";
 import { sameTimeAndRandom } from "./same-time-and-random.ts";
 import { writeAhead } from "./write-ahead.ts";
 
 export const CHECKERS: readonly Checker[] = [
   noLoss,
+  recordsEnd,
   effectsOnce,
   noEffectUnderOlderFence,
   ackAfterCommit,

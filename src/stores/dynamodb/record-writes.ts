@@ -27,7 +27,7 @@ import { fastCommit } from "../../ledger/fast-commit.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
 import { mergeNote } from "../../ledger/notes.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
-import { stepCall } from "../../ledger/record-call.ts";
+import { addsNote, stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
 import type { Transition } from "../../ledger/record-transitions.ts";
@@ -153,7 +153,9 @@ async function tryRecord(
     const saved = { record: step.record, input: step.input, log: grown };
     const lists = table.listing ? listAttributes(scope, key, saved) : {};
     puts.push(putIf(table, { ...toRecordItem(pk, saved, by), ...lists }, previous));
-    if (note !== null) puts.push(await notePut(table, scope, note, { at, by, read }));
+    if (note !== null && addsNote(step)) {
+      puts.push(await notePut(table, scope, note, { at, by, read }));
+    }
   }
   if (step.object !== null && objectKey !== null) {
     puts.push(putIf(table, toObjectItem(objectKey, step.object, by), stored.by));

@@ -12,7 +12,7 @@ import { listCall } from "../../ledger/list-records.ts";
 import { noteCalls } from "../../ledger/note-calls.ts";
 import type { StoredNote } from "../../ledger/notes.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
-import { stepCall } from "../../ledger/record-call.ts";
+import { addsNote, stepCall } from "../../ledger/record-call.ts";
 import { decodeEntries, grownLog } from "../../ledger/record-log.ts";
 import { ABSENT, liveObject, liveRecord, RETENTION_MS_DEFAULT } from "../../ledger/record-state.ts";
 import { runCalls, type StoredRun } from "../../ledger/runs.ts";
@@ -193,7 +193,7 @@ function runItem(
     }
     const log = grownLog(row, step.entries, time.expiry);
     records.set(key, { record: step.record, input: step.input, log });
-    if (note !== null) addNote(notes, note, time);
+    if (note !== null && addsNote(step)) addNote(notes, note, time);
   }
   if (step.object !== null) objects.set(objectName, step.object);
   return step.result;

@@ -5,7 +5,7 @@ import type { PoolClient } from "pg";
 import { present } from "../../core/assert.ts";
 import type { RecordItem } from "../../ledger/ledger-calls.ts";
 import type { RecordResult } from "../../ledger/record-call.ts";
-import { stepCall } from "../../ledger/record-call.ts";
+import { addsNote, stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
@@ -68,7 +68,7 @@ async function decide(
       const log = grownLog(stored, step.entries, at.expiry);
       const row = { key, record: step.record, input: step.input, log };
       (stored === undefined ? fresh : changed).push(row);
-      if (note !== null) notes.push(note);
+      if (note !== null && addsNote(step)) notes.push(note);
       if (step.result.kind === "committed") committed.push({ item, fence: step.record.fence });
     }
     if (stored === undefined && step.result.kind === "stale") unproved.push(key);

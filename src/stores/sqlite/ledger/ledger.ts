@@ -29,7 +29,7 @@ import { listCall } from "../../../ledger/list-records.ts";
 import { noteCalls } from "../../../ledger/note-calls.ts";
 import { appliedObject, objectOrder } from "../../../ledger/object-order.ts";
 import type { RecordResult } from "../../../ledger/record-call.ts";
-import { stepCall } from "../../../ledger/record-call.ts";
+import { addsNote, stepCall } from "../../../ledger/record-call.ts";
 import { decodeEntries, grownLog } from "../../../ledger/record-log.ts";
 import {
   ABSENT,
@@ -343,7 +343,7 @@ function runItem(
     const saved = { record: step.record, input: step.input, log };
     if (stored === null) rows.insert(scopeId, key, saved);
     else rows.update(stored, saved);
-    if (note !== null) notes.add(scopeId, note, { ...at, retentionMs });
+    if (note !== null && addsNote(step)) notes.add(scopeId, note, { ...at, retentionMs });
     if (step.result.kind === "committed") runWrites(context, item, step.record.fence);
   }
   if (step.object !== null && ref !== null) rows.putObject(scopeId, ref, step.object);
