@@ -20,8 +20,6 @@ import type {
   CommitEvent,
   DirectCommitEvent,
   FailEvent,
-  Transition,
-  TransitionInput,
 } from "./record-transitions.ts";
 import {
   stepClaim,
@@ -32,6 +30,7 @@ import {
   stepRenew,
   stepReopen,
 } from "./record-transitions.ts";
+import type { Transition, TransitionInput } from "./start-attempt.ts";
 
 export type RecordCall =
   | ({ readonly call: "claim" } & ClaimEvent)

@@ -1,8 +1,8 @@
 // Record transitions: the state machine that every ledger store follows, one function per event.
 // Stores load a record, run the transition and save its result. A store's fast path must give the
 // same answer.
-//   S1. A transition that rejects changes nothing: neither record, object nor log. Only a stale event
-//       ends its own record (S8).
+//   S1. A transition that rejects changes nothing: neither record, object nor log. Only a stale
+//       event ends its own record (S8).
 //   S2. At most one claim of a record is live at any instant.
 //   S3. Only the holder of the newest fence renews, commits, fails or releases. Its lease may have
 //       expired: as long as no other worker claimed the record, no one else has worked on it.
@@ -26,7 +26,6 @@ import { unreachable } from "../core/assert.ts";
 import type { DurationMs, EpochMs } from "../core/units.ts";
 import { addMs } from "../core/units.ts";
 import type {
-  ClaimRefusal,
   ClaimResult,
   CommitResult,
   DirectResult,
@@ -41,138 +40,26 @@ import type {
   CommittedRecord,
   Failure,
   Fence,
-  LogEntry,
   ObjectRef,
-  ObjectState,
   RecordInput,
-  RecordKey,
   RecordState,
-  StoredRecord,
 } from "../ports/record.ts";
-import { appliedObject, type ObjectOrder, objectOrder } from "./object-order.ts";
+import { appliedObject, type ObjectOrder } from "./object-order.ts";
 import { attemptInput } from "./record-input.ts";
 import { logEntry } from "./record-log.ts";
-import { fenceOf, isLeaseLive, liveObject, liveRecord } from "./record-state.ts";
+import { liveRecord } from "./record-state.ts";
+import {
+  commonFields,
+  nextFence,
+  orderOf,
+  previousAttempts,
+  refusalOf,
+  startAttempt,
+  type Transition,
+  type TransitionInput,
+} from "./start-attempt.ts";
 
-/** The input of a transition: the record, its object, and the time. */
-export interface TransitionInput {
-  readonly key: RecordKey;
-  readonly record: RecordState;
-  /** The stored input of the record; null if it is absent. */
-  readonly storedInput: RecordInput | null;
-  /** The object's state, or null; used only if `ref` is given. */
-  readonly object: ObjectState | null;
-  /** The object of the event, if the call compares or advances it. */
-  readonly ref: ObjectRef | null;
-  readonly now: EpochMs;
-  /** What expires at this instant or earlier has expired; not later than `now`. */
-  readonly expiry: EpochMs;
-  readonly retentionMs: DurationMs;
-}
-
-/** The answer, and what to save; null and an empty log mean no change. */
-export interface Transition<R> {
-  readonly result: R;
-  readonly record: StoredRecord | null;
-  /** Saved with the record; null if and only if `record` is. */
-  readonly input: RecordInput | null;
-  readonly object: ObjectState | null;
-  readonly entries: readonly LogEntry[];
-}
-
-const FENCED: Transition<Fenced> = refuse({ kind: "fenced" });
-
-function refuse<R>(result: R): Transition<R> {
-  return { result, record: null, input: null, object: null, entries: [] }; // S1
-}
-
-/** The fence of the next claim (R2). */
-export function nextFence(record: RecordState, now: EpochMs): Fence {
-  return fenceOf(record.kind === "absent" ? now : Math.max(record.fence + 1, now));
-}
-
-/** Where the event belongs among those of its object, as of now. */
-function orderOf({ key, ref, object, now, expiry, retentionMs }: TransitionInput): ObjectOrder {
-  const row = ref === null ? null : liveObject(object, expiry);
-  return objectOrder(ref, row, { key, expiresAt: addMs(now, retentionMs) });
-}
-
-type Start =
-  | { readonly from: RecordState; readonly order: ObjectOrder }
-  | { readonly refusal: Transition<ClaimRefusal> };
-
-/** The state from which a claim, direct commit or direct failure starts, or why it is rejected. */
-function startAttempt(input: TransitionInput): Start {
-  const { now, expiry } = input;
-  const from = liveRecord(input.record, expiry);
-  const order = orderOf(input);
-  if (from.kind === "committed") return startCommitted(input, from, order);
-  if (from.kind === "claimed" && isLeaseLive(from.leaseUntil, now)) {
-    return { refusal: refuse({ kind: "busy", until: from.leaseUntil, owner: from.owner }) }; // S2, S8
-  }
-  if (order.kind === "older" || order.kind === "applied") {
-    return { refusal: refuseStale(input, from, order) };
-  }
-  if (from.kind === "parked") {
-    const { kind, fence, attempts, failure } = from;
-    return { refusal: refuse({ kind, fence, attempts, failure }) };
-  }
-  return { from, order };
-}
-
-/** The digest of a record that ended without a complete attempt. */
-export const DIGEST_WITHOUT_ATTEMPT = "";
-
-/** An event that came after a newer one of its object; it ends its unfinished record (S8). */
-function refuseStale(
-  input: TransitionInput,
-  from: Exclude<RecordState, CommittedRecord>,
-  order: Extract<ObjectOrder, { readonly appliedSequencer: string }>,
-): Transition<ClaimRefusal> {
-  const { appliedSequencer } = order;
-  const object = order.kind === "applied" ? order.object : null; // S7
-  const refusal = { ...refuse({ kind: "stale", appliedSequencer } as const), object };
-  if (from.kind === "absent" || from.kind === "parked") return refusal;
-  const fence = nextFence(from, input.now);
-  const common = commonFields(input, from, fence, from.attempts);
-  const ended = { digest: DIGEST_WITHOUT_ATTEMPT, effects: null, superseded: true };
-  return {
-    ...refusal,
-    record: { kind: "committed", ...common, ...ended },
-    input: input.storedInput,
-    entries: [logEntry("superseded", fence, input.now)],
-  };
-}
-
-/** An event whose record is committed: a duplicate, or a state that came back (S5). */
-function startCommitted(input: TransitionInput, from: CommittedRecord, order: ObjectOrder): Start {
-  const { key, ref, now, expiry, retentionMs } = input;
-  const { fence, digest } = from;
-  const duplicate: ClaimRefusal = { kind: "duplicate", fence, digest };
-  const row = ref === null ? null : liveObject(input.object, expiry);
-  // A listed state may come back within the second that is part of its key.
-  const mayReturn = ref?.listed === true && (row !== null || from.superseded);
-  if (order.kind === "unknown" && mayReturn) return { from, order };
-  if (order.kind === "applied") return { refusal: { ...refuse(duplicate), object: order.object } };
-  if (order.kind !== "newer" || row === null || ref?.sequencer == null) {
-    return { refusal: refuse(duplicate) };
-  }
-  if (row.appliedKey !== key) return { from, order };
-  const expiresAt = addMs(now, retentionMs);
-  const advanced = { ...row, sequencer: ref.sequencer, expiresAt };
-  return { refusal: { ...refuse(duplicate), object: advanced } };
-}
-
-/** Attempts before this one; a state that came back starts from zero. */
-function previousAttempts(from: RecordState): number {
-  return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;
-}
-
-function commonFields(input: TransitionInput, from: RecordState, fence: Fence, attempts: number) {
-  const seenAt = from.kind === "absent" ? input.now : from.seenAt;
-  const expiresAt = addMs(input.now, input.retentionMs);
-  return { fence, attempts, seenAt, changedAt: input.now, expiresAt };
-}
+const FENCED: Transition<Fenced> = refusalOf({ kind: "fenced" });
 
 export interface ClaimEvent {
   readonly owner: string;
@@ -234,13 +121,13 @@ export function stepCommit(input: TransitionInput, event: CommitEvent): Transiti
   const { key, ref, now, expiry, retentionMs } = input;
   const record = liveRecord(input.record, expiry);
   if (record.kind === "committed" && record.fence === event.fence) {
-    return refuse({ kind: record.superseded ? "superseded" : "committed" }); // S4
+    return refusalOf({ kind: record.superseded ? "superseded" : "committed" }); // S4
   }
   const held = heldClaim(record, event.fence);
   if (held === null) return FENCED;
   const order = orderOf(input);
   const verdict = verdictOn(order, ref);
-  if (verdict === "unconfirmed") return refuse({ kind: verdict }); // S7
+  if (verdict === "unconfirmed") return refusalOf({ kind: verdict }); // S7
   const superseded = verdict === "superseded";
   const common = commonFields(input, held, held.fence, held.attempts);
   const { digest, effects } = event;
@@ -300,7 +187,7 @@ export function stepCommitDirect(
   const { lane, eventTime } = event.input;
   const isOther = stored.lane.lane !== lane.lane || stored.eventTime !== eventTime;
   if (isOther || order.kind === "unknown") {
-    return refuse({ kind: "busy", until: now, owner }); // S6, S7
+    return refusalOf({ kind: "busy", until: now, owner }); // S6, S7
   }
   const fence = nextFence(start.from, now);
   const common = commonFields(input, start.from, fence, previousAttempts(start.from) + 1);
@@ -358,7 +245,7 @@ export function stepFail(input: TransitionInput, event: FailEvent): Transition<F
   }
   const { fence } = event;
   if ((record.kind === "failed" || record.kind === "parked") && record.fence === fence) {
-    return refuse({ kind: record.kind, fence, attempts: record.attempts }); // S4
+    return refusalOf({ kind: record.kind, fence, attempts: record.attempts }); // S4
   }
   const held = heldClaim(record, fence);
   if (held === null) return FENCED;
@@ -376,7 +263,7 @@ export function stepRelease(
 ): Transition<ReleaseResult> {
   const record = liveRecord(input.record, input.expiry);
   if (record.kind === "released" && record.fence === event.fence)
-    return refuse({ kind: "released" });
+    return refusalOf({ kind: "released" });
   const held = heldClaim(record, event.fence);
   if (held === null) return FENCED;
   const common = commonFields(input, held, held.fence, held.attempts - 1); // R4
@@ -393,7 +280,7 @@ export function stepRelease(
 /** Makes a parked record claimable again, starting from its first attempt. */
 export function stepReopen(input: TransitionInput): Transition<ReopenResult> {
   const record = liveRecord(input.record, input.expiry);
-  if (record.kind !== "parked") return refuse({ kind: "unchanged" });
+  if (record.kind !== "parked") return refusalOf({ kind: "unchanged" });
   const common = commonFields(input, record, record.fence, 0);
   const entries = [logEntry("reopened", record.fence, input.now)];
   return {

@@ -135,3 +135,8 @@ export const PLAIN_TOPOLOGY: Topology = {
   timeoutMs: 300_000,
   refused: 0,
 };
+
+/** "role-1", "role-2" and so on. */
+export function numbered(role: string, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `${role}-${at + 1}`);
+}

@@ -126,3 +126,9 @@ export function probesOf(topology: Topology, atMs: number): WorkloadItem[] {
     { ...common, name: SLOW_PROBE, group: "probe-2", plan: slow },
   ];
 }
+
+/** Total duration of all handlers, failed attempts included. */
+export function workMsOf(items: readonly WorkloadItem[], attempts: number): number {
+  const runs = ({ plan }: WorkloadItem) => 1 + Math.min(plan.failures, attempts);
+  return items.reduce((sum, item) => sum + item.plan.durationMs * runs(item), 0);
+}

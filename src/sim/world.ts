@@ -28,7 +28,7 @@ import { Notifier } from "./ports/notifier.ts";
 import type { Drain } from "./scheduler.ts";
 import { createWorldServices, SCOPE, START_AT, type WorldServices } from "./services.ts";
 import { TablesLife } from "./tables/tables-life.ts";
-import type { Topology } from "./topology.ts";
+import { numbered, type Topology } from "./topology.ts";
 import {
   busyAtMs,
   drawWorkload,
@@ -36,6 +36,7 @@ import {
   probesOf,
   SLOW_PROBE,
   type WorkloadItem,
+  workMsOf,
 } from "./workload.ts";
 import { PRODUCTION_PARTS, type WorldParts } from "./world-parts.ts";
 
@@ -150,17 +151,17 @@ class RunningWorld implements World {
       services.tables && new TablesLife(services, services.tables, { seed, topology, lateMsOf });
     this.#lateConsumer = topology.late === "queue" ? new ConsumerHost(services, late) : null;
     this.hosts = {
-      consumers: named("consumer", topology.consumers).map(
+      consumers: numbered("consumer", topology.consumers).map(
         (name) => new ConsumerHost(services, { ...common, name, planOf, lateMsOf }),
       ),
-      producers: named("producer", topology.producers).map(
+      producers: numbered("producer", topology.producers).map(
         (name) => new ProducerHost(services, { ...common, name }),
       ),
       relay: new RelayHost(services, { seed, parts }),
       poller: topology.batches === 0 ? null : new PollerHost(services, { seed, topology }, items),
       operator: new SimOperator(services),
       releaser: new Releaser(services, topology),
-      objects: named("g", topology.groups).map((name) => name.replace("-", "")),
+      objects: numbered("g", topology.groups).map((name) => name.replace("-", "")),
       broker: services.brokerClock,
     };
     const { fifo, contents, sink, onPoison, visibilityMs, outOfOrderMs, timeoutMs } = topology;
@@ -211,11 +212,8 @@ class RunningWorld implements World {
     const { scheduler } = services;
     const quietAt = START_AT + faultyMs;
     const spanMs = faultyMs * WORKLOAD_FRACTION;
-    scheduleTimeline(seed, mix, quietAt, {
-      services,
-      hosts,
-      busyAtMs: (name) => busyAtMs(seed, name, { topology, spanMs }),
-    });
+    const busyAt = (name: string) => busyAtMs(seed, name, { topology, spanMs });
+    scheduleTimeline(seed, mix, quietAt, { services, hosts, busyAtMs: busyAt });
     this.#schedule(items);
     this.#scheduleBackfills(spanMs);
     this.#auditor.schedule((ms, work) => this.at(ms, work), faultyMs);
@@ -340,15 +338,15 @@ class RunningWorld implements World {
   }
 
   async #isDrained(): Promise<boolean> {
-    const { queue, outbox, lateQueue } = this.services;
+    const { broker, queue, outbox, lateQueue } = this.services;
     if (this.hosts.producers.some(({ unconfirmed }) => unconfirmed > 0)) return false;
     if ((this.hosts.poller?.unconfirmed ?? 0) > 0) return false;
     if (this.#notifier.unsent > 0 || this.hosts.operator.busy) return false;
     if (this.#backfiller.busy || this.#auditor.busy) return false;
     if (this.hosts.releaser.busy || (await this.#held()).length > 0) return false;
-    if (this.#lateConsumer !== null && !(await this.#isEmpty(lateQueue.name))) return false;
+    if (this.#lateConsumer !== null && !(await isEmpty(broker, lateQueue.name))) return false;
     if ((await outbox.stats(queue.name)).pending > 0) return false;
-    if (!(await this.#isEmpty(queue.name))) return false;
+    if (!(await isEmpty(broker, queue.name))) return false;
     return this.#auditor.isFinal() && this.#replays.isFinal();
   }
 
@@ -373,15 +371,6 @@ class RunningWorld implements World {
     return records.map(({ key }) => ports.names.ofKey(key));
   }
 
-  async #isEmpty(prefix: string): Promise<boolean> {
-    const counting = this.services.broker.submit("countQueues", { prefix });
-    const counted = await counting.catch(() => undefined);
-    if (!counted?.ok) return false;
-    return counted.value.queues.every(({ visible, delayed, inFlight }) => {
-      return visible + delayed + inFlight === 0;
-    });
-  }
-
   async #close(): Promise<void> {
     const { scheduler, history, queue, deadLetters, lateQueue, table } = this.services;
     const { operator } = this.hosts;
@@ -401,12 +390,10 @@ class RunningWorld implements World {
   }
 }
 
-/** Total duration of all handlers, failed attempts included. */
-function workMsOf(items: readonly WorkloadItem[], attempts: number): number {
-  const runs = ({ plan }: WorkloadItem) => 1 + Math.min(plan.failures, attempts);
-  return items.reduce((sum, item) => sum + item.plan.durationMs * runs(item), 0);
-}
-
-function named(role: string, count: number): string[] {
-  return Array.from({ length: count }, (_, at) => `${role}-${at + 1}`);
+async function isEmpty(broker: WorldServices["broker"], prefix: string): Promise<boolean> {
+  const counted = await broker.submit("countQueues", { prefix }).catch(() => undefined);
+  if (!counted?.ok) return false;
+  return counted.value.queues.every(
+    (queue) => queue.visible + queue.delayed + queue.inFlight === 0,
+  );
 }

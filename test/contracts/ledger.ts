@@ -387,7 +387,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
         await fail("parked", fenceIn(await claim("parked", LEASE, at("01"))), true);
         const released = { key: key("released"), fence: fenceIn(await claim("released")) };
         await ledger.release(SCOPE, [released]);
-        const left = fenceIn(await claim("left", LEASE, at("01")));
+        const abandoned = fenceIn(await claim("left", LEASE, at("01")));
         expect(await apply("newer", "02")).toBe("committed");
         expect(await claim("left", OTHER, at("01"))).toMatchObject({ kind: "busy" });
         clock.advance(seconds(30));
@@ -403,7 +403,7 @@ export function describeLedger(binding: StoreBinding<Ledger>): void {
           expect(view?.entries.at(-1)?.status).toBe(isParked ? "failed" : "superseded");
         }
         expect(await ledger.findNote(SCOPE, "tried", "a")).toBeUndefined();
-        expect(await commit("left", left, at("01"))).toEqual({ kind: "fenced" });
+        expect(await commit("left", abandoned, at("01"))).toEqual({ kind: "fenced" });
         expect(await claim("left", LEASE, at("01"))).toMatchObject({ kind: "duplicate" });
         expect(await claim("left", LEASE, at("03"))).toMatchObject({ kind: "claimed", attempt: 1 });
       });

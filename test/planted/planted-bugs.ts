@@ -66,7 +66,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "stale-event-leaves-its-record",
     mistake: "A stale event is acknowledged, but its unfinished record stays in the ledger.",
-    file: "src/ledger/record-transitions.ts",
+    file: "src/ledger/start-attempt.ts",
     find: 'if (from.kind === "absent" || from.kind === "parked") return refusal;',
     replace: "if (input !== null) return refusal;",
     checker: "records-end",
@@ -90,7 +90,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "claim-without-expiry",
     mistake: "A claim whose owner crashed never expires.",
-    file: "src/ledger/record-transitions.ts",
+    file: "src/ledger/start-attempt.ts",
     find: 'if (from.kind === "claimed" && isLeaseLive(from.leaseUntil, now)) {',
     replace: 'if (from.kind === "claimed") {',
     checker: "liveness",
@@ -255,7 +255,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "fence-from-the-clock-alone",
     mistake: "A fence is the wall clock, which may stand still or go back.",
-    file: "src/ledger/record-transitions.ts",
+    file: "src/ledger/start-attempt.ts",
     find: 'return fenceOf(record.kind === "absent" ? now : Math.max(record.fence + 1, now));',
     replace: "return fenceOf(now);",
     checker: "no-effect-under-older-fence",
@@ -415,7 +415,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   {
     name: "crash-not-counted",
     mistake: "An attempt whose process crashed is not counted.",
-    file: "src/ledger/record-transitions.ts",
+    file: "src/ledger/start-attempt.ts",
     find: 'return from.kind === "absent" || from.kind === "committed" ? 0 : from.attempts;',
     replace:
       'if (from.kind === "claimed") return from.attempts - 1;\n' +

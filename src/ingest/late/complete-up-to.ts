@@ -16,8 +16,8 @@
 //       lists has its event time, and so has the report of the process that returned it. The
 //       report of a process that is gone counts until another one takes it over, unless the queues
 //       are empty.
-//   U7. A record in retry, or one that a process left behind, holds nothing back after a newer event
-//       of its object was applied: it never takes effect.
+//   U7. A record in retry, or one that a process left behind, holds nothing back after a newer
+//       event of its object was applied: it never takes effect.
 
 import { TidegateError } from "../../core/errors.ts";
 import { type EpochMs, epochMs, msBetween } from "../../core/units.ts";

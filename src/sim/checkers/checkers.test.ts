@@ -583,26 +583,18 @@ test("a held record that is lost, or acknowledged before it is durable, is repor
   const ack: NewEvent = { kind: "acked", names: ["e1"], messageId: "m" };
   expect(violatedBy(history(...[held("queue"), ack]))).toContain("held-not-lost");
   expect(violatedBy(history(...[held("ledger"), ack, end()]))).toContain("held-not-lost");
-  const waiting = [{ name: "e1", where: "held" }] as const;
-  expect(
-    violatedBy(history(...[held("ledger"), ack, { ...end(), waiting } as NewEvent])),
-  ).not.toContain("held-not-lost");
+  const still = { ...end(), waiting: [{ name: "e1", where: "held" }] } as NewEvent;
+  expect(violatedBy(history(held("ledger"), ack, still))).not.toContain("held-not-lost");
 });
 
 test("pause-honoured: a handler that starts in a pause is reported, unless a fault delayed it", () => {
-  const paused: NewEvent = { kind: "paused" };
-  const resumed: NewEvent = { kind: "resumed" };
-  const slow: NewEvent = {
-    kind: "fault",
-    id: "consumer-1/ledger.claim#1",
-    what: "the response is delayed",
-  };
+  const [paused, resumed] = [{ kind: "paused" }, { kind: "resumed" }] as const;
+  const slow: NewEvent = { kind: "fault", id: "consumer-1/ledger.claim#1", what: "it is delayed" };
   const reported = (...events: NewEvent[]) =>
     violatedBy(history(...events)).includes("pause-honoured");
   expect(reported(paused, handling("a"))).toBe(true);
   expect(reported(paused, resumed, handling("a"))).toBe(false);
   expect(reported(slow, paused, handling("a"))).toBe(false);
-  expect(
-    reported(paused, ...Array<NewEvent>(11).fill({ kind: "process", what: "" }), handling("a")),
-  ).toBe(true);
+  const busy = Array<NewEvent>(11).fill({ kind: "process", what: "" });
+  expect(reported(paused, ...busy, handling("a"))).toBe(true);
 });

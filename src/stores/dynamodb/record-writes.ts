@@ -30,7 +30,7 @@ import type { RecordResult } from "../../ledger/record-call.ts";
 import { addsNote, stepCall } from "../../ledger/record-call.ts";
 import { grownLog } from "../../ledger/record-log.ts";
 import { ABSENT } from "../../ledger/record-state.ts";
-import type { Transition } from "../../ledger/record-transitions.ts";
+import type { Transition } from "../../ledger/start-attempt.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
 import type { NoteInput } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
