@@ -1,7 +1,7 @@
 // `tidegate/cloud`: the embedded cloud.
 
 import { type BrokerQueueOptions, createBrokerQueue } from "../cloud/broker-queue.ts";
-import type { CloudOptions } from "../cloud/cloud-options.ts";
+import type { CloudOptions, FaultSpec } from "../cloud/cloud-options.ts";
 import {
   brokerBehind,
   type PublicCloud as Cloud,
@@ -11,11 +11,10 @@ import {
 import * as embedded from "../cloud/start-cloud.ts";
 import type { Queue } from "../ports/queue-receiver.ts";
 
-export type { FaultSpec } from "../broker/model/fault-plan.ts";
 export type { CloudSetup } from "../cloud/setup/cloud-setup.ts";
 export type { VirtualClock } from "../cloud/virtual-clock.ts";
 export { TidegateError } from "../core/errors.ts";
-export type { Cloud, CloudOptions, VirtualCloud };
+export type { Cloud, CloudOptions, FaultSpec, VirtualCloud };
 
 /** Starts an embedded S3, SNS and SQS in this process and resolves once it answers requests. */
 export function startCloud(

@@ -1,12 +1,5 @@
 // `tidegate/operate`: what the commands ask of a pipeline and do to it, for programs.
 
-export type {
-  ListedException,
-  StatementChanges,
-  StatementSegment,
-  StatementSignature,
-  StatementSubject,
-} from "../audit/statement.ts";
 export { TidegateError } from "../core/errors.ts";
 export type { Progress } from "../core/progress.ts";
 export type {
@@ -22,10 +15,15 @@ export {
   type AuditSummary,
   type Audits,
   checkStatement,
+  type ListedException,
   readEarlierStatement,
   readSigningKey,
   readStatement,
   type Statement,
+  type StatementChanges,
+  type StatementSegment,
+  type StatementSignature,
+  type StatementSubject,
   signStatement,
   verifyStatement,
   writeStatement,

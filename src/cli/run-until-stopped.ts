@@ -7,8 +7,7 @@
 //       says so. Its message is returned, and nothing that it does later is committed.
 
 import { counted } from "../core/encoding/counted.ts";
-import type { AbandonedWork } from "../ingest/running/running-work.ts";
-import type { RunningPipelines } from "../run/combine-running.ts";
+import type { AbandonedWork, RunningPipelines } from "../run/combine-running.ts";
 import { EXIT_ABANDONED, EXIT_OK, type ExitCode } from "./command.ts";
 import type { Output } from "./screen/output.ts";
 import type { PipelineReporter } from "./screen/pipeline-reporter.ts";

@@ -3,6 +3,8 @@
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
 import type { CloudSetup } from "./setup/cloud-setup.ts";
 
+export type { FaultSpec };
+
 /** Options of `startCloud`; without any, it runs in memory on a free port. */
 export interface CloudOptions {
   /** Keeps everything in memory. Default: true if there is no `data` folder. */

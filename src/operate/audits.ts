@@ -43,7 +43,14 @@ import type { Sources } from "./sources.ts";
 export { AUDIT_STATUSES, type AuditLine, lineText } from "../audit/audit-line.ts";
 export type { AuditRequest } from "../audit/audit-sources.ts";
 export type { AuditProgress } from "../audit/run-audit.ts";
-export type { Statement } from "../audit/statement.ts";
+export type {
+  ListedException,
+  Statement,
+  StatementChanges,
+  StatementSegment,
+  StatementSignature,
+  StatementSubject,
+} from "../audit/statement.ts";
 export type { AuditSummary } from "../ports/audit.ts";
 export {
   checkStatement,

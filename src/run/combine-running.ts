@@ -6,6 +6,9 @@ import type { ConsumerSnapshot } from "../ingest/running/consumer.ts";
 import { NO_COUNTS } from "../ingest/telemetry/outcome-counts.ts";
 import type { RunningPipeline } from "./run-pipeline.ts";
 
+export type { AbandonedWork } from "../ingest/running/running-work.ts";
+export type { ConsumerSnapshot };
+
 /** The part of running pipelines that a command needs. */
 export type RunningPipelines = Pick<
   RunningPipeline,

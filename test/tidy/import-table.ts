@@ -1,7 +1,7 @@
 // Import table: the table allows every import of a part (H1 of rooms.ts).
 
 import { dirname, join } from "node:path/posix";
-import { allows, FILES_MAX, ROOMS, type Room, roomOf } from "./rooms.ts";
+import { allows, FILES_MAX, ROOMS, type Room, roomOf, USER_MODULE } from "./rooms.ts";
 import type { Import, SourceFile, Violation } from "./source-file.ts";
 
 export function checkImportTable(files: readonly SourceFile[]): Violation[] {
@@ -36,8 +36,9 @@ function refusal(path: string, room: string, rules: Room, item: Import): string 
   return typeOnly ? null : `${room} may import types of ${wanted}, not values`;
 }
 
-/** "@scope/name/deep" -> "@scope/name", "node:fs/promises" -> "node:fs". */
+/** "@scope/name/deep" -> "@scope/name", "node:fs/promises" -> "node:fs"; USER_MODULE. */
 function packageOf(specifier: string): string {
+  if (specifier.startsWith("pathToFileURL(")) return USER_MODULE;
   const parts = specifier.split("/");
   return parts.slice(0, specifier.startsWith("@") ? 2 : 1).join("/");
 }

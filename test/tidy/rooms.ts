@@ -4,7 +4,7 @@
 //   H2. Only parts marked `machine` may use time, randomness, the process, the disk or the network.
 
 export interface Room {
-  /** Parts it may import; "x/*" stands for all parts below x. */
+  /** Parts it may import. */
   readonly imports: readonly string[];
   /** Parts of which it may import types only. */
   readonly types?: readonly string[];
@@ -15,9 +15,13 @@ export interface Room {
   readonly machine?: true;
 }
 
+/** Stands for a module of the user, which is imported by its path. */
+export const USER_MODULE = "a module of the user";
+
 const BROKER = ["broker", "broker/model", "broker/engine", "broker/wire"];
 const INGEST = ["ingest", "ingest/policy"];
 const EMBEDDED_STORES = ["stores/memory", "stores/sqlite", "stores/files"];
+const STORES = ["stores/memory", "stores/sqlite", "stores/postgres", "stores/dynamodb"];
 const SEAMS = ["core", "ports"];
 const RECORDS = [...SEAMS, "ledger"];
 
@@ -150,10 +154,77 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     machine: true,
   },
-  // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library.
-  run: { imports: ["*"], packages: ["*"], machine: true },
-  // One file per subpath of the package, with the system's clock and random numbers as defaults.
-  api: { imports: ["*"], packages: [] },
+  // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library, and serves the console.
+  run: {
+    imports: [
+      ...RECORDS,
+      ...INGEST,
+      ...EMBEDDED_STORES,
+      "stores/postgres",
+      "stores/dynamodb",
+      "sinks/table",
+      "sinks/function",
+      "sinks/objects",
+      "aws",
+      "cloud",
+      "platform",
+      "telemetry",
+      "readers",
+      // What a running pipeline does beside its records: audits, sweeps of jobs, lineage, findings.
+      "audit",
+      "produce",
+      "doctor",
+      "lineage",
+      "lineage/recorded",
+      // The console is a client of the functions that an operator has.
+      "console",
+      "operate",
+      "replay",
+    ],
+    types: ["broker/engine", "broker/model"],
+    files: ["src/broker/wire/protocol/host-guard.ts"], // One guard for all of our listeners.
+    packages: [
+      "@aws-sdk/client-s3",
+      "@aws-sdk/client-sns",
+      "@aws-sdk/client-sqs",
+      "node:child_process",
+      "node:crypto",
+      "node:fs",
+      "node:module",
+      "node:os",
+      "node:path",
+      "node:stream",
+      "node:url",
+      "node:util",
+      "node:worker_threads",
+      USER_MODULE,
+    ],
+    machine: true,
+  },
+  // One file per subpath of the package, with the system's clock and random numbers as defaults. A
+  // subpath for programs calls `operate` and `run`; the others are what a program puts together.
+  api: {
+    imports: [
+      "core",
+      "operate",
+      "run",
+      "cloud",
+      "aws",
+      "produce",
+      "telemetry",
+      "testkit",
+      ...STORES,
+    ],
+    types: ["ports", "ingest"],
+    files: [
+      "src/adapters/lambda/lambda-handler.ts",
+      "src/adapters/lambda/open-lambda.ts",
+      "src/platform/index.ts", // The system's clock and random numbers.
+      "src/platform/print-error.ts",
+      "src/sinks/objects/objects-sink.ts",
+    ],
+    packages: [],
+  },
   // src/index.ts: the exports of "tidegate", names only.
   index: { imports: ["core", "ingest"], packages: [] },
   aws: {
@@ -247,7 +318,37 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     packages: ["preact", "uplot"],
     machine: true,
   },
-  cli: { imports: ["*"], packages: ["*"], machine: true },
+  // Parses, calls and prints: what a command asks or does is a function of `operate` or `run`.
+  cli: {
+    imports: ["core", "operate", "run", "cloud"],
+    files: [
+      // The process: its clock, memory, warnings and version.
+      "src/platform/bound-heap.ts",
+      "src/platform/package-version.ts",
+      "src/platform/quiet-warnings.ts",
+      "src/platform/system-clock.ts",
+      "src/platform/system-turn.ts",
+      // `sim` and `doctor explain`, `prove` and `comply`, `task` and `dispatch`: one function each.
+      "src/sim/judge-seed.ts",
+      "src/sim/mistakes/explain-mistake.ts",
+      "src/testkit/proof/prove-handler.ts",
+      "src/testkit/compliance/compliance.ts",
+      "src/adapters/task/open-tasks.ts",
+    ],
+    packages: [
+      "node:fs",
+      "node:module",
+      "node:os",
+      "node:path",
+      "node:readline",
+      "node:stream",
+      "node:url",
+      "node:util",
+      "node:worker_threads",
+      USER_MODULE,
+    ],
+    machine: true,
+  },
 };
 
 /** How many files of a part may import a package, so that its use stays in one place. */
@@ -271,5 +372,5 @@ export function roomOf(path: string): string | null {
 }
 
 export function allows(list: readonly string[], wanted: string): boolean {
-  return list.some((item) => item === "*" || item === wanted);
+  return list.includes(wanted);
 }

@@ -1,6 +1,5 @@
 // Setting flags: the table of settings (run/config.ts) as flags of a command.
 
-import type { LogLevel } from "../../ports/telemetry.ts";
 import { fallbackOf, type RunSettings, type SettingCommand, settingsOf } from "../../run/config.ts";
 import { type Flag, oneOf, text, UsageError, wholeNumber } from "../command.ts";
 
@@ -41,5 +40,5 @@ export function settingsFrom(
 ): RunSettings {
   const given = settingsOf(command).map(([name, { flag }]) => [name, values[flag]] as const);
   const settings = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-  return settings as RunSettings & { readonly logLevel?: LogLevel };
+  return settings as RunSettings;
 }

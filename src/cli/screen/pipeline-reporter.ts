@@ -6,7 +6,7 @@
 //   R3. Log lines go to stderr unchanged. If stderr is the terminal with the live screen, only
 //       their message is printed, above the screen.
 
-import type { ConsumerSnapshot } from "../../ingest/running/consumer.ts";
+import type { ConsumerSnapshot } from "../../run/combine-running.ts";
 import { createLiveScreen, type LiveScreen } from "./live-screen.ts";
 import type { Output } from "./output.ts";
 import { summaryLine, summaryScreen } from "./pipeline-summary.ts";

@@ -3,7 +3,7 @@
 //   S2. Every outcome is shown, so that the counts add up. Rare outcomes appear once they occur.
 //   S3. A narrow terminal gets more lines; no line is cut.
 
-import type { ConsumerSnapshot } from "../../ingest/running/consumer.ts";
+import type { ConsumerSnapshot } from "../../run/combine-running.ts";
 
 export interface SummaryFacts {
   readonly name: string;

@@ -3,10 +3,10 @@
 
 import { buildEnvelope } from "../../core/events/envelope.ts";
 import type { EpochMs } from "../../core/units.ts";
-import type { OwnDecoding } from "../../ingest/spec/own-source.ts";
 import { SETTINGS } from "../../run/config.ts";
 import { isUnusable, sampleBody } from "../../run/dev/sample-body.ts";
 import type { RunningDev } from "../../run/dev/start-dev.ts";
+import type { Pipeline } from "../../run/open/load-pipeline.ts";
 import { ownCommand, shellQuoted } from "../own-command.ts";
 
 type Started = Pick<RunningDev, "endpoint" | "names" | "queueName" | "metricsOrigin">;
@@ -22,7 +22,7 @@ export interface TryOptions {
   /** Time of the sample event. */
   readonly now: EpochMs;
   /** How the pipeline reads own messages; null if it reads envelopes or objects. */
-  readonly own: OwnDecoding | null;
+  readonly own: Pipeline["source"]["own"];
   readonly pipeline: string;
 }
 
@@ -117,7 +117,7 @@ function ownHints(
 }
 
 interface OwnOption {
-  readonly own: OwnDecoding;
+  readonly own: NonNullable<TryOptions["own"]>;
 }
 
 /** The AWS CLI reads the body from the file. */

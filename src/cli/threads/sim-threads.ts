@@ -3,24 +3,7 @@
 //   J2. After FAILURES_MAX failing seeds, no new seed starts.
 
 import { Worker } from "node:worker_threads";
-
-export interface SeedOrder {
-  readonly seed: number;
-  readonly hours: number;
-  readonly shrinks: boolean;
-}
-
-export interface SeedVerdict {
-  readonly seed: number;
-  readonly traceHash: string;
-  readonly deliveries: number;
-  readonly elapsedMs: number;
-  readonly steps: number;
-  readonly faults: number;
-  readonly violations: readonly { readonly checker: string; readonly message: string }[];
-  /** The shortest failing schedule, in words; empty if the seed passed. */
-  readonly story: readonly string[];
-}
+import type { SeedOrder, SeedVerdict } from "../../sim/judge-seed.ts";
 
 const ENTRY = `./sim-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
 /** A world consists of short-lived objects: a larger young generation copies fewer of them. */

@@ -14,6 +14,8 @@ import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { linkPackage } from "./link-package.ts";
 import { describeLoadFailure } from "./load-failure.ts";
 
+export type { Pipeline };
+
 const EXTENSIONS = [".ts", ".mts", ".js", ".mjs"];
 
 const FILE_NAME = /\.m?[jt]s$/;

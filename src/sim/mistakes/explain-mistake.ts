@@ -6,7 +6,9 @@
 import { runSeed, type SeedReport } from "../run-seed.ts";
 import type { Drain } from "../scheduler.ts";
 import { shrinkSeed } from "../shrink.ts";
-import { optionsOf } from "./mistakes.ts";
+import { WITHOUT_WORLD } from "./delivery-mistakes.ts";
+import { mistakeStory } from "./mistake-story.ts";
+import { MISTAKES, optionsOf } from "./mistakes.ts";
 import type { Mistake } from "./small-world.ts";
 
 const SEEDS_MAX = 60;
@@ -16,6 +18,21 @@ export interface ExplainedMistake {
   readonly broken: SeedReport;
   /** The same world without the mistake (E1). */
   readonly fixed: SeedReport;
+}
+
+/** Why a rule exists: the run that shows it, or the reason why no run can. */
+export type RuleStory =
+  | { readonly kind: "run"; readonly lines: readonly string[] }
+  | { readonly kind: "no run"; readonly reason: string | undefined }
+  | { readonly kind: "harmless" };
+
+/** The shortest run in which the mistake of a rule does harm. */
+export async function storyOfRule(name: string, drain: Drain): Promise<RuleStory> {
+  const mistake = MISTAKES.find(({ rule }) => rule === name);
+  if (mistake === undefined) return { kind: "no run", reason: WITHOUT_WORLD[name] };
+  const explained = await explainMistake(mistake, drain);
+  if (explained === null) return { kind: "harmless" }; // E2
+  return { kind: "run", lines: mistakeStory(mistake, explained) };
 }
 
 export async function explainMistake(

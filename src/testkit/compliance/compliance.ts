@@ -12,6 +12,8 @@ import {
   receivedEventsOf,
 } from "./compliance-world.ts";
 
+export type { ProducerUnderTest };
+
 /** Describes the sample events, for producers that do not accept any event. */
 export interface ComplianceOptions {
   /** Payload of the sample events, for producers that accept only certain payloads. */

@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { reasonOf } from "../../../core/errors.ts";
 import { linkPackage } from "../../../run/open/link-package.ts";
-import type { ProducerUnderTest } from "../../../testkit/compliance/compliance-world.ts";
+import type { ProducerUnderTest } from "../../../testkit/compliance/compliance.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
 import { runUserCode, withLimit } from "../../run-user-code.ts";
 

@@ -2,13 +2,7 @@
 
 import type { JsonValue } from "../../../core/encoding/canonical-json.ts";
 import { isObject } from "../../../core/is-object.ts";
-import {
-  CONTRACT_SECTIONS,
-  CONTRACT_VERSION,
-  type Contract,
-  type ContractChange,
-  diffContracts,
-} from "../../../ingest/policy/contract-diff.ts";
+import type { Contract, ContractChange } from "../../../operate/contracts.ts";
 import {
   command,
   EXIT_FAILED,
@@ -30,7 +24,8 @@ export const contractShow = command({
   flags: {},
   run: ({ argument: file = "", out }) =>
     runUserCode(file, out, async (): Promise<ExitCode> => {
-      const json = JSON.stringify(await loadContract(file), null, 2);
+      const { describeContract } = await import("../../../operate/contracts.ts");
+      const json = JSON.stringify(await describeContract(file), null, 2);
       for (const line of json.split("\n")) out.line(line);
       return EXIT_OK;
     }),
@@ -47,26 +42,21 @@ export const contractDiff = command({
   run: ({ argument: file = "", flags, out }) =>
     runUserCode(file, out, async () => {
       const path = requiredFlag(flags.against, "against");
-      const before = asContract(readJsonFile(path, "against"), path);
-      const changes = diffContracts(before, await loadContract(file));
+      const contracts = await import("../../../operate/contracts.ts");
+      const before = asContract(contracts, readJsonFile(path, "against"), path);
+      const changes = contracts.diffContracts(before, await contracts.describeContract(file));
       if (flags.json) out.line(JSON.stringify(changes));
       else for (const line of describe(changes, path)) out.line(line);
       return changes.every(({ compatible }) => compatible) ? EXIT_OK : EXIT_FAILED;
     }),
 });
 
-async function loadContract(file: string): Promise<Contract> {
-  const [{ loadPipeline }, { contractOf }] = await Promise.all([
-    import("../../../run/open/load-pipeline.ts"),
-    import("../../../ingest/spec/contract-of.ts"),
-  ]);
-  return contractOf(await loadPipeline(file));
-}
-
-const FIELDS = [...CONTRACT_SECTIONS, "tables"] as const;
-
 /** Checks what the comparison relies on. */
-function asContract(value: JsonValue, path: string): Contract {
+function asContract(
+  { CONTRACT_SECTIONS, CONTRACT_VERSION }: typeof import("../../../operate/contracts.ts"),
+  value: JsonValue,
+  path: string,
+): Contract {
   const contract = value as unknown as Contract;
   if (!isObject(value) || contract.contract === undefined || !Array.isArray(contract.mask)) {
     throw new UsageError(`--against: ${path} is not a contract; write one with contract show`);
@@ -76,7 +66,8 @@ function asContract(value: JsonValue, path: string): Contract {
     const expected = `this release reads version ${CONTRACT_VERSION}; write it again`;
     throw new UsageError(`--against: ${path} has contract version ${version}; ${expected}`);
   }
-  const missing = FIELDS.find((name) => !isObject(contract[name]));
+  const fields = [...CONTRACT_SECTIONS, "tables"] as const;
+  const missing = fields.find((name) => !isObject(contract[name]));
   if (missing !== undefined) throw new UsageError(`--against: ${path} has no field "${missing}"`);
   return contract;
 }

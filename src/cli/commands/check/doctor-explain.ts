@@ -11,8 +11,7 @@ export const doctorExplain = command({
   argument: { name: "RULE", doc: "Id or name of a rule, such as TGD001 or pipe-to-ecs." },
   flags: {},
   async run({ argument: word = "", out }) {
-    const { findRule, RULES } = await import("../../../doctor/rules/all-rules.ts");
-    const { ruleText } = await import("../../../doctor/report/diagnosis-text.ts");
+    const { findRule, RULES, ruleText } = await import("../../../operate/doctor/report.ts");
     const rule = findRule(word);
     if (rule === undefined) {
       const names = RULES.flatMap(({ id, name }) => [id, name]);
@@ -20,24 +19,17 @@ export const doctorExplain = command({
       throw new UsageError(`unknown rule "${word}"; ${hint}`);
     }
     for (const line of ruleText(rule)) out.line(line);
-    const { MISTAKES } = await import("../../../sim/mistakes/mistakes.ts");
-    const mistake = MISTAKES.find((each) => each.rule === rule.name);
-    if (mistake === undefined) {
-      const { WITHOUT_WORLD } = await import("../../../sim/mistakes/delivery-mistakes.ts");
-      const reason = WITHOUT_WORLD[rule.name];
-      for (const line of reason === undefined ? [] : ["", `No run shows it: ${reason}`])
-        out.line(line);
-      return EXIT_OK;
-    }
+    const { storyOfRule } = await import("../../../sim/mistakes/explain-mistake.ts");
     const { afterPromiseJobs } = await import("../../../platform/system-turn.ts");
-    const { explainMistake } = await import("../../../sim/mistakes/explain-mistake.ts");
-    const { mistakeStory } = await import("../../../sim/mistakes/mistake-story.ts");
-    const explained = await explainMistake(mistake, afterPromiseJobs);
-    if (explained === null) {
+    const story = await storyOfRule(rule.name, afterPromiseJobs);
+    if (story.kind === "harmless") {
       out.note("the simulator found no run in which this setting does harm");
       return EXIT_FAILED;
     }
-    for (const line of ["", ...mistakeStory(mistake, explained)]) out.line(line);
+    if (story.kind === "run") for (const line of ["", ...story.lines]) out.line(line);
+    else if (story.reason !== undefined) {
+      for (const line of ["", `No run shows it: ${story.reason}`]) out.line(line);
+    }
     return EXIT_OK;
   },
 });

@@ -36,10 +36,10 @@ export const doctor = command({
     "list-rules": toggle("Print all rules and exit."),
   },
   async run({ argument, flags, out }) {
-    const { RULES } = await import("../../../doctor/rules/all-rules.ts");
-    const { diagnosisText, ruleList } = await import("../../../doctor/report/diagnosis-text.ts");
+    const report = await import("../../../operate/doctor/report.ts");
+    const { RULES } = report;
     if (flags["list-rules"]) {
-      for (const line of ruleList(RULES)) out.line(line);
+      for (const line of report.ruleList(RULES)) out.line(line);
       return EXIT_OK;
     }
     if (flags.json && flags.sarif) throw new UsageError("use --json or --sarif, not both");
@@ -59,17 +59,13 @@ export const doctor = command({
     const { findings, checked, notes } = examination;
     for (const note of notes) out.note(note);
     if (flags.json || flags.sarif) {
-      const { diagnosisJson, diagnosisSarif } = await import(
-        "../../../doctor/report/diagnosis-json.ts"
-      );
-      const report = flags.json
-        ? diagnosisJson(findings, checked)
-        : diagnosisSarif(findings, RULES, packageVersion());
-      out.line(JSON.stringify(report));
-    } else if (flags.checklist) {
-      const { checklistText } = await import("../../../doctor/report/checklist.ts");
-      for (const line of checklistText(examination)) out.line(line);
-    } else for (const line of diagnosisText(findings, checked)) out.line(line);
+      const document = flags.json
+        ? report.diagnosisJson(findings, checked)
+        : report.diagnosisSarif(findings, RULES, packageVersion());
+      out.line(JSON.stringify(document));
+    } else if (flags.checklist)
+      for (const line of report.checklistText(examination)) out.line(line);
+    else for (const line of report.diagnosisText(findings, checked)) out.line(line);
     const failed = findings.some(({ rule }) => rule.severity === "error");
     return failed ? EXIT_FAILED : EXIT_OK;
   },

@@ -23,7 +23,7 @@ export const prove = command({
       // Loaded here to keep help and usage errors fast.
       const { loadPipeline } = await import("../../../run/open/load-pipeline.ts");
       const pipeline = await loadPipeline(file);
-      const { findSamples } = await import("../../print/prove-samples.ts");
+      const { findSamples } = await import("./prove-samples.ts");
       const { samples, from } = await findSamples(pipeline, file, flags.samples);
       const { handlerProof, proofText } = await import("../../../testkit/proof/prove-handler.ts");
       const screen = out.terminal && !flags.json ? createLiveScreen(process.stdout) : null;

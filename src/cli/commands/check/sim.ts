@@ -1,10 +1,11 @@
 // tidegate sim: runs seeds of the simulated world and reports violations.
 
 import { availableParallelism } from "node:os";
+import type { SeedVerdict } from "../../../sim/judge-seed.ts";
 import { command, EXIT_FAILED, EXIT_OK, toggle, wholeNumber } from "../../command.ts";
 import { createLiveScreen } from "../../screen/live-screen.ts";
 import type { Output } from "../../screen/output.ts";
-import { runSeeds, type SeedVerdict } from "../../threads/sim-threads.ts";
+import { runSeeds } from "../../threads/sim-threads.ts";
 
 const SEED_MAX = 999_999_999_999;
 const BAR_CELLS = 30;

@@ -1,8 +1,5 @@
 // tidegate infra diff: compares a pipeline file with the resources that exist.
 
-import { TidegateError } from "../../../core/errors.ts";
-import type { InfraDifference, LiveInfra } from "../../../infra/infra-diff.ts";
-import type { InfraPlan } from "../../../infra/infra-plan.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_FAILED, EXIT_OK, text, toggle } from "../../command.ts";
 import { planFlags, planOf } from "./infra.ts";
@@ -44,19 +41,12 @@ export const infraDiff = command({
   },
   async run({ argument: file = "", flags, out }) {
     const plan = await planOf(file, flags);
-    const [{ readLive }, { EXISTENCE, infraDifferences }] = await Promise.all([
-      import("../../../operate/infra/read-live.ts"),
-      import("../../../infra/infra-diff.ts"),
-    ]);
-    const { endpoint, region } = flags;
-    const skipsTables = endpoint !== undefined && flags["dynamodb-endpoint"] === undefined;
-    const dynamoEndpoint = skipsTables ? null : flags["dynamodb-endpoint"];
-    const compared = skipsTables ? { ...plan, ledgerTable: null, outboxTable: null } : plan;
-    const live = await readLive(compared, { endpoint, region, dynamoEndpoint });
-    const differences = [
-      ...infraDifferences(compared, live),
-      ...(flags.account ? await accountOf(plan, live, flags) : []),
-    ];
+    const { compareResources, comparesTables, EXISTENCE } = await import(
+      "../../../operate/infra.ts"
+    );
+    const { endpoint, region, account, cluster, "dynamodb-endpoint": dynamodbEndpoint } = flags;
+    const options = { endpoint, dynamodbEndpoint, region, account, cluster };
+    const differences = await compareResources(plan, options);
     if (flags.json) {
       out.line(JSON.stringify({ differences }));
     } else {
@@ -65,41 +55,12 @@ export const infraDiff = command({
         else out.line(`${resource}: ${setting} is ${actual}, the pipeline expects ${expected}`);
       }
       if (differences.length === 0) out.line("no differences");
-      if (skipsTables) out.note("Tables were not compared; set --dynamodb-endpoint for that.");
-      if (!flags.account) {
+      if (!comparesTables(options))
+        out.note("Tables were not compared; set --dynamodb-endpoint for that.");
+      if (!account) {
         out.note("Roles, key, alarms and compute were not compared; add --account for that.");
       }
     }
     return differences.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
 });
-
-/** The account is that of the queues, so one of them has to exist. */
-async function accountOf(
-  plan: InfraPlan,
-  { queue, deadLetterQueue }: LiveInfra,
-  flags: {
-    readonly endpoint?: string | undefined;
-    readonly region?: string | undefined;
-    readonly cluster?: string | undefined;
-  },
-): Promise<InfraDifference[]> {
-  const [{ readAccount }, { accountDifferences }] = await Promise.all([
-    import("../../../operate/infra/read-account.ts"),
-    import("../../../infra/account-diff.ts"),
-  ]);
-  const existing = queue ?? deadLetterQueue;
-  if (existing === null) {
-    const message = "--account needs a queue that exists, to know the account; create it first";
-    throw new TidegateError("TG_CONFIG_INVALID", message);
-  }
-  const [, , , , account] = existing.arn.split(":");
-  if (plan.queueAccount !== null && plan.queueAccount !== account) {
-    const message =
-      `the credentials are of account ${account}, but the pipeline's queue is in account ` +
-      `${plan.queueAccount}; use credentials of that account`;
-    throw new TidegateError("TG_CONFIG_INVALID", message);
-  }
-  const arn = existing.arn.replace(/[^:]+$/, plan.queue);
-  return accountDifferences(plan, await readAccount(plan, arn, flags));
-}

@@ -1,6 +1,6 @@
 // tidegate infra: Terraform from a pipeline file.
 
-import type { InfraOptions } from "../../../infra/infra-plan.ts";
+import type { InfraOptions } from "../../../operate/infra.ts";
 import { command, EXIT_FAILED, EXIT_OK, oneOf, text, toggle } from "../../command.ts";
 import { requiredFlag } from "../../flags/required-flag.ts";
 
@@ -49,13 +49,9 @@ interface PlanFlagValues {
 
 /** The plan of a pipeline file with these flags. */
 export async function planOf(file: string, flags: PlanFlagValues) {
-  const [{ loadPipeline }, { pipelineFacts }, { planInfra }] = await Promise.all([
-    import("../../../run/open/load-pipeline.ts"),
-    import("../../../operate/infra/pipeline-facts.ts"),
-    import("../../../infra/infra-plan.ts"),
-  ]);
+  const { planResources } = await import("../../../operate/infra.ts");
   const { via, ledger, listing, kms, compute, dispatch, backfill, prefix } = flags;
-  return planInfra(pipelineFacts(await loadPipeline(file)), {
+  return planResources(file, {
     via,
     ledger,
     listing,
@@ -84,15 +80,11 @@ export const infra = command({
   async run({ argument: file = "", flags, out }) {
     const folder = requiredFlag(flags.out, "out");
     const plan = await planOf(file, flags);
-    const [{ infraFiles }, { writeInfra }, { policiesOf }] = await Promise.all([
-      import("../../../operate/infra/infra-files.ts"),
-      import("../../../operate/infra/write-infra.ts"),
-      import("../../../infra/iam-policies.ts"),
-    ]);
-    const result = writeInfra(folder, infraFiles(plan), flags.overwrite ?? false);
+    const { writeTerraform } = await import("../../../operate/infra.ts");
+    const result = writeTerraform(plan, folder, flags.overwrite);
     const { edited, refused, written, unchanged, removed } = result;
     if (flags.json) {
-      out.line(JSON.stringify({ folder, plan, ...result, policies: policiesOf(plan) }));
+      out.line(JSON.stringify({ folder, plan, ...result }));
     } else {
       for (const path of written) out.line(`wrote ${folder}/${path}`);
       for (const path of removed) out.line(`removed ${folder}/${path}, which is no longer used`);

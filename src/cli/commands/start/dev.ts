@@ -2,11 +2,12 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import type { FaultSpec } from "../../../broker/model/fault-plan.ts";
+import type { CloudOptions } from "../../../cloud/cloud-options.ts";
 import { systemClock } from "../../../platform/system-clock.ts";
 import type { ConsoleAccess } from "../../../run/console/open-console.ts";
 import type { Feed } from "../../../run/dev/feed.ts";
 import type { RunningDev } from "../../../run/dev/start-dev.ts";
+import { openExport } from "../../../run/open/open-export.ts";
 import {
   command,
   EXIT_OK,
@@ -18,7 +19,6 @@ import {
 } from "../../command.ts";
 import { readJsonFile } from "../../flags/json-file.ts";
 import { settingFlags, settingsFrom } from "../../flags/setting-flags.ts";
-import { openExport } from "../../open-export.ts";
 import { exitCodeAfter, runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../../screen/pipeline-reporter.ts";
@@ -103,9 +103,9 @@ function checkBucket(bucket: string | null, given: Readonly<Record<string, unkno
   }
 }
 
-function faultsOf(file: string | undefined): readonly FaultSpec[] {
+function faultsOf(file: string | undefined): NonNullable<CloudOptions["faults"]> {
   const value = file === undefined ? [] : readJsonFile(file, "faults");
-  return (Array.isArray(value) ? value : [value]) as unknown as readonly FaultSpec[];
+  return (Array.isArray(value) ? value : [value]) as unknown as NonNullable<CloudOptions["faults"]>;
 }
 
 function sourceOf({ names, queueName }: RunningDev, prefix: string): string {

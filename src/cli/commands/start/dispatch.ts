@@ -3,10 +3,10 @@
 //   D2. When the dispatcher stops, its tasks run on. The next dispatcher adopts them.
 
 import { join } from "node:path";
+import type { TaskHost } from "../../../adapters/task/open-tasks.ts";
 import { TidegateError } from "../../../core/errors.ts";
 import { durationMs } from "../../../core/units.ts";
-import { systemClock } from "../../../platform/system-clock.ts";
-import type { TaskLauncher } from "../../../ports/task-launcher.ts";
+import { openExport } from "../../../run/open/open-export.ts";
 import {
   command,
   EXIT_OK,
@@ -18,7 +18,6 @@ import {
   wholeNumber,
 } from "../../command.ts";
 import { settingsFrom } from "../../flags/setting-flags.ts";
-import { openExport } from "../../open-export.ts";
 import { runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter } from "../../screen/pipeline-reporter.ts";
@@ -61,15 +60,12 @@ export const dispatch = command({
     const stopped = stopSignal();
     const { loadPipeline } = await import("../../../run/open/load-pipeline.ts");
     const pipeline = await loadPipeline(file);
-    const { createTaskPipeline } = await import("../../../adapters/task/task-handler.ts");
+    const { openTasks } = await import("../../../adapters/task/open-tasks.ts");
     const { startOnAws } = await import("../../../run/start-pipeline.ts");
     const reporter = createReporter(out, "plain");
     const onError = (error: unknown) => reporter.event("trouble", describeFailure(error));
-    const launcher = await openLauncher(values, rest);
     const total = Number(values.concurrency ?? pipeline.concurrency.total);
-    const limited = { ...pipeline, concurrency: { ...pipeline.concurrency, total } };
-    const ports = { clock: systemClock, launcher };
-    const tasks = createTaskPipeline(ports, limited, { whenStopping: "leave" }); // D2
+    const tasks = await openTasks(pipeline, await hostOf(values, rest), total); // D2
     const settings = settingsFrom("run", values);
     const host = { prefetch: "none" } as const; // D1
     const otlp = await openExport((text) => reporter.event("finding", text));
@@ -91,21 +87,16 @@ export const dispatch = command({
   },
 });
 
-async function openLauncher(
-  values: FlagValues<Flags>,
-  words: readonly string[],
-): Promise<TaskLauncher> {
+async function hostOf(values: FlagValues<Flags>, words: readonly string[]): Promise<TaskHost> {
   const killMs = durationMs(Number(values["kill-ms"]));
-  if (values.launcher === "ecs") return openEcs(values, words);
-  const { checkProgram } = await import("../../../adapters/task/run-command.ts");
+  if (values.launcher === "ecs") return ecsOf(values, words);
+  const { checkProgram } = await import("../../../adapters/task/open-tasks.ts");
   if (words[0] === undefined) refuse("--launcher process needs -- and CMD after the flags");
   checkProgram(words[0]);
-  const { createProcessLauncher } = await import("../../../adapters/task/process-launcher.ts");
-  const folder = join(String(values.data), "tasks");
-  return createProcessLauncher(systemClock, { folder, words, killMs });
+  return { kind: "process", folder: join(String(values.data), "tasks"), words, killMs };
 }
 
-async function openEcs(values: FlagValues<Flags>, words: readonly string[]): Promise<TaskLauncher> {
+async function ecsOf(values: FlagValues<Flags>, words: readonly string[]): Promise<TaskHost> {
   const needed = (flag: string) => values[flag] ?? refuse(`--launcher ecs needs --${flag}`);
   const settings = {
     cluster: needed("cluster"),
@@ -121,9 +112,8 @@ async function openEcs(values: FlagValues<Flags>, words: readonly string[]): Pro
   if (settings.results !== null && !/^s3:\/\/[^/]+\/./.test(settings.results)) {
     refuse(`--results is "${settings.results}"; use s3://bucket/prefix`);
   }
-  const { openEcsLauncher } = await import("../../../adapters/task/open-ecs.ts");
   const { findServer } = await import("../../../run/open/find-server.ts");
-  return openEcsLauncher(await findServer(settingsFrom("run", values)), settings);
+  return { kind: "ecs", server: await findServer(settingsFrom("run", values)), settings };
 }
 
 function listOf(text: string | undefined): string[] {

@@ -2,13 +2,13 @@
 //   R1. Several pipelines share the process, the ledger's URL and the settings. Each has its own
 //       queue and its own /metrics: the first on --metrics-port, the others on the ports after it.
 
-import type { Pipeline } from "../../../ingest/spec/define-pipeline.ts";
 import { boundHeap } from "../../../platform/bound-heap.ts";
 import type { RunSettings } from "../../../run/config.ts";
+import type { Pipeline } from "../../../run/open/load-pipeline.ts";
+import { openExport } from "../../../run/open/open-export.ts";
 import type { RunningPipeline, StartOptions } from "../../../run/run-pipeline.ts";
 import { command, EXIT_OK, type ExitCode, type Flags, toggle, UsageError } from "../../command.ts";
 import { settingFlags, settingsFrom } from "../../flags/setting-flags.ts";
-import { openExport } from "../../open-export.ts";
 import { exitCodeAfter, runUntilStopped } from "../../run-until-stopped.ts";
 import { describeFailure } from "../../screen/output.ts";
 import { createReporter, type PipelineReporter } from "../../screen/pipeline-reporter.ts";

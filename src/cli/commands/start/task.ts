@@ -3,8 +3,7 @@
 //       the attempt failed. The ledger decides about a retry, not the exit code.
 
 import { durationMs } from "../../../core/units.ts";
-import type { ConsumerSnapshot } from "../../../ingest/running/consumer.ts";
-import { systemClock } from "../../../platform/system-clock.ts";
+import type { ConsumerSnapshot } from "../../../run/combine-running.ts";
 import { command, EXIT_FAILED, EXIT_OK, type Flags, wholeNumber } from "../../command.ts";
 import { settingFlags, settingsFrom } from "../../flags/setting-flags.ts";
 import { runUntilStopped } from "../../run-until-stopped.ts";
@@ -47,25 +46,19 @@ export const task = command({
   flags: taskFlags,
   async run({ argument: file = "", flags, rest, out }) {
     const stopped = stopSignal();
-    const { checkProgram } = await import("../../../adapters/task/run-command.ts");
+    const { checkProgram, openAttachedTask } = await import("../../../adapters/task/open-tasks.ts");
     checkProgram(rest[0] ?? "");
     const { loadPipeline } = await import("../../../run/open/load-pipeline.ts");
     const pipeline = await loadPipeline(file);
-    const { createAttachedLauncher } = await import("../../../adapters/task/attached-launcher.ts");
-    const { createTaskPipeline } = await import("../../../adapters/task/task-handler.ts");
     const { startPipeline } = await import("../../../run/start-pipeline.ts");
     const reporter = createReporter(out, "plain");
     const onError = (error: unknown) => reporter.event("trouble", describeFailure(error));
-    const launcher = createAttachedLauncher(systemClock, {
+    const tasks = openAttachedTask(pipeline, {
       words: rest,
       killMs: durationMs(Number(flags["kill-ms"])),
       out: process.stdout,
       err: process.stderr,
       onNote: (text) => reporter.event("finding", text),
-    });
-    const one = { ...pipeline, concurrency: { ...pipeline.concurrency, total: 1 } };
-    const tasks = createTaskPipeline({ clock: systemClock, launcher }, one, {
-      whenStopping: "stop",
     });
     const settings = { ...settingsFrom("run", flags), once: true, maxMessages: 1 };
     const running = await startPipeline(tasks.pipeline, settings, { onError });

@@ -3,10 +3,9 @@
 //   U2. A signal stops it cleanly: everything that was acknowledged is on disk; the exit code is 0.
 //   U3. A start that fails closes what it has opened and exits; it does not serve without a word.
 
-import type { FaultSpec } from "../../../broker/model/fault-plan.ts";
+import type { CloudOptions } from "../../../cloud/cloud-options.ts";
 import { parseHostNames } from "../../../cloud/host-names.ts";
 import { isLoopback } from "../../../cloud/loopback.ts";
-import type { CloudSetup } from "../../../cloud/setup/cloud-setup.ts";
 import type { Cloud } from "../../../cloud/start-cloud.ts";
 import { SETTINGS } from "../../../run/config.ts";
 import { command, EXIT_OK, oneOf, text, toggle, UsageError, wholeNumber } from "../../command.ts";
@@ -107,8 +106,10 @@ function filesOf({ setup, faults }: { setup?: string | undefined; faults?: strin
   const value = faults === undefined ? [] : readJsonFile(faults, "faults");
   const list = Array.isArray(value) ? value : [value];
   return {
-    ...(setup === undefined ? {} : { setup: readJsonFile(setup, "setup") as CloudSetup }),
-    faults: list as unknown as readonly FaultSpec[],
+    ...(setup === undefined
+      ? {}
+      : { setup: readJsonFile(setup, "setup") as NonNullable<CloudOptions["setup"]> }),
+    faults: list as unknown as NonNullable<CloudOptions["faults"]>,
   };
 }
 

@@ -5,12 +5,12 @@
 
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
-import type { JsonObject } from "../../core/encoding/canonical-json.ts";
-import { parseStrictJson } from "../../core/encoding/strict-json.ts";
-import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import { loadFeed } from "../../run/dev/feed.ts";
-import type { ProofSample } from "../../testkit/proof/proof-samples.ts";
-import { UsageError } from "../command.ts";
+import type { JsonObject } from "../../../core/encoding/canonical-json.ts";
+import { parseStrictJson } from "../../../core/encoding/strict-json.ts";
+import { loadFeed } from "../../../run/dev/feed.ts";
+import type { Pipeline } from "../../../run/open/load-pipeline.ts";
+import type { ProofSample } from "../../../testkit/proof/prove-handler.ts";
+import { UsageError } from "../../command.ts";
 
 export interface LoadedSamples {
   readonly samples: readonly ProofSample[];
