@@ -17,7 +17,7 @@
 //   B8. The rate holds after a pause, too: the time of the pause is not made up for.
 
 import { formatInstant } from "../core/encoding/rfc3339.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue } from "../core/errors.ts";
 import type { ObjectEvent } from "../core/events/object-event.ts";
 import { objectStateOf } from "../core/events/object-identity.ts";
 import { type DurationMs, durationMs, type EpochMs, minutes, seconds } from "../core/units.ts";
@@ -152,16 +152,14 @@ export function checkedRequest(request: BackfillWindow, now: EpochMs): BackfillW
   const until = request.until ?? now; // B5
   const text = (at: EpochMs) => formatInstant(at);
   if (since !== null && since > now) {
-    refuse(`the start ${text(since)} is in the future; no object can match`);
+    refuseValue(`the start ${text(since)} is in the future; no object can match`);
   }
   if (since !== null && since >= until) {
-    refuse(`the start ${text(since)} is not before the end ${text(until)}; no object can match`);
+    refuseValue(
+      `the start ${text(since)} is not before the end ${text(until)}; no object can match`,
+    );
   }
   return { ...request, until };
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
 }
 
 /** Keys whose newest entry is a delete marker. */

@@ -10,7 +10,7 @@
 
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { compareUtf8 } from "../core/encoding/utf8-order.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue, TidegateError } from "../core/errors.ts";
 import { decodeObservation } from "../core/events/decode/observation.ts";
 import type { ObjectEvent } from "../core/events/object-event.ts";
 import { epochMs } from "../core/units.ts";
@@ -34,8 +34,7 @@ export function eventOf(bucket: string, object: ListedObject): ObjectEvent {
   });
   if (decoded.kind === "valid") return decoded.value;
   const [problem] = decoded.problems;
-  const message = `s3://${bucket}/${key}: ${problem?.path} ${problem?.reason}`;
-  throw new TidegateError("TG_VALUE_INVALID", message);
+  refuseValue(`s3://${bucket}/${key}: ${problem?.path} ${problem?.reason}`);
 }
 
 const NOTICED: ReadonlySet<string> = new Set(["claimed", "released", "failed", "parked"]);

@@ -4,7 +4,7 @@
 //       newest first, and over several pages, so the last key of a page waits for the next one.
 //   G3. `next` never passes a key that waits: a run that continues there lists it again.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue } from "../core/errors.ts";
 import type { ListedObject, ObjectLister } from "../ports/objects/object-lister.ts";
 
 /** Versions of one key that are kept in memory. */
@@ -57,7 +57,7 @@ function refuseMany(bucket: string, [object]: readonly ListedObject[]): never {
   const message =
     `s3://${bucket}/${object?.key} has more than ${VERSIONS_MAX} versions; ` +
     "backfill it without --versions";
-  throw new TidegateError("TG_VALUE_INVALID", message);
+  refuseValue(message);
 }
 
 function oldestFirst(objects: readonly ListedObject[]): ListedObject[] {

@@ -1,7 +1,7 @@
 // Check cloud options: rejects options of `startCloud` that cannot work, before anything is opened.
 
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig } from "../core/errors.ts";
 import type { CloudOptions } from "./cloud-options.ts";
 import { isHostName } from "./host-names.ts";
 
@@ -11,31 +11,34 @@ const PORT_MAX = 65_535;
 export function checkCloudOptions(options: CloudOptions): void {
   const { memory, data, port = 0, clock = "system", account, region } = options;
   if (memory === true && data !== undefined) {
-    refuse("memory and data exclude each other; choose one of them");
+    refuseConfig("memory and data exclude each other; choose one of them");
   }
-  if (memory === false && data === undefined) refuse("memory: false needs a data folder; set data");
-  if (data === "") refuse("data is empty; set the path of a folder");
+  if (memory === false && data === undefined)
+    refuseConfig("memory: false needs a data folder; set data");
+  if (data === "") refuseConfig("data is empty; set the path of a folder");
   if (!Number.isInteger(port) || port < 0 || port > PORT_MAX) {
-    refuse(`invalid port ${port}; expected an integer from 0 to ${PORT_MAX}`);
+    refuseConfig(`invalid port ${port}; expected an integer from 0 to ${PORT_MAX}`);
   }
   if (clock !== "system" && clock !== "virtual") {
-    refuse(`unknown clock ${JSON.stringify(clock)}; expected "system" or "virtual"`);
+    refuseConfig(`unknown clock ${JSON.stringify(clock)}; expected "system" or "virtual"`);
   }
   if (account !== undefined && !/^\d{12}$/.test(account)) {
-    refuse(`invalid account "${account}"; expected 12 digits`);
+    refuseConfig(`invalid account "${account}"; expected 12 digits`);
   }
   const { s3EventVersion, eventBridgeQueue, baseHost } = options;
   if (baseHost !== undefined && !isHostName(baseHost)) {
-    refuse(`invalid baseHost "${baseHost}"; expected a name without scheme and port`);
+    refuseConfig(`invalid baseHost "${baseHost}"; expected a name without scheme and port`);
   }
   if (s3EventVersion !== undefined && !/^\d+\.\d+$/.test(s3EventVersion)) {
-    refuse(`invalid s3EventVersion "${s3EventVersion}"; expected two numbers such as "2.6"`);
+    refuseConfig(`invalid s3EventVersion "${s3EventVersion}"; expected two numbers such as "2.6"`);
   }
   if (eventBridgeQueue?.endsWith(".fifo")) {
-    refuse(`the EventBridge queue "${eventBridgeQueue}" cannot be FIFO; name a standard queue`);
+    refuseConfig(
+      `the EventBridge queue "${eventBridgeQueue}" cannot be FIFO; name a standard queue`,
+    );
   }
   if (region !== undefined && !/^[a-z\d-]{1,32}$/.test(region)) {
-    refuse(`invalid region "${region}"; expected lower-case letters, digits and hyphens`);
+    refuseConfig(`invalid region "${region}"; expected lower-case letters, digits and hyphens`);
   }
 }
 
@@ -44,9 +47,5 @@ export async function readFaults({ faults = [] }: CloudOptions): Promise<readonl
   if (Array.isArray(faults) && faults.length === 0) return []; // Avoids loading their code.
   const { readFaultSpecs } = await import("../broker/wire/faults/fault-specs.ts");
   const read = readFaultSpecs(faults);
-  return read.ok ? read.value : refuse(read.fault.join("\n"));
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  return read.ok ? read.value : refuseConfig(read.fault.join("\n"));
 }

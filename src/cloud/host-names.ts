@@ -1,6 +1,6 @@
 // Host names: the value of --allow-host, a list of names and addresses separated by commas.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig } from "../core/errors.ts";
 
 const NAME = /^[a-z\d_](?:[a-z\d._-]{0,252})$/i;
 
@@ -18,7 +18,7 @@ export function parseHostNames(list: string | undefined): string[] {
   for (const name of names) {
     if (isHostName(name) || ADDRESS.test(name)) continue;
     const message = `${JSON.stringify(name)} is not a host name; --allow-host takes names without scheme and port`;
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig(message);
   }
   return names;
 }

@@ -3,7 +3,7 @@
 //       and objects. Code in this package finds the broker by the cloud's identity.
 
 import type { Broker } from "../broker/engine/broker.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue } from "../core/errors.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { ObjectSource } from "../ports/objects/object-source.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -43,5 +43,5 @@ export function brokerBehind(cloud: PublicCloud): Broker {
   if (broker !== undefined) return broker;
   const message =
     "createCloudQueue() needs the object that startCloud() returned, not a copy of it";
-  throw new TidegateError("TG_VALUE_INVALID", message);
+  refuseValue(message);
 }

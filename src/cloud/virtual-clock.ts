@@ -7,7 +7,7 @@
 //   C4. Time ends with the year 9999, because later timestamps cannot be written in common formats.
 //   C5. Time stands still while work that was passed to `waitFor` runs.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue } from "../core/errors.ts";
 import { durationMs, type EpochMs, epochMs } from "../core/units.ts";
 import type { Clock } from "../ports/clock.ts";
 
@@ -49,7 +49,7 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
   const move = async (ms: number) => {
     await idle(); // C2
     const target = now + ms;
-    if (target > INSTANT_MS_MAX) refuse("cannot advance past the year 9999"); // C4
+    if (target > INSTANT_MS_MAX) refuseValue("cannot advance past the year 9999"); // C4
     for (;;) {
       const next = earliest(sleepers);
       if (next === null || next.dueAt > target) break;
@@ -76,17 +76,13 @@ export function createVirtualClock(options: VirtualClockOptions): VirtualClock {
     },
     async advance(ms) {
       if (!Number.isSafeInteger(ms) || ms < 0) {
-        refuse(`cannot advance by ${ms}; expected a non-negative integer of milliseconds`);
+        refuseValue(`cannot advance by ${ms}; expected a non-negative integer of milliseconds`);
       }
       const current = moves.then(() => move(ms)); // C3
       moves = current.catch(() => {}); // The caller gets the error; the next move runs.
       await current;
     },
   };
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
 }
 
 /** Among sleepers due at the same time, the first one added: sets keep insertion order. */

@@ -159,6 +159,16 @@ export class TidegateError extends Error {
   }
 }
 
+/** Rejects a value that a caller gave. */
+export function refuseValue(message: string): never {
+  throw new TidegateError("TG_VALUE_INVALID", message);
+}
+
+/** Rejects settings that cannot work. */
+export function refuseConfig(message: string): never {
+  throw new TidegateError("TG_CONFIG_INVALID", message);
+}
+
 /** The reason of a thrown value, for the end of a message. */
 export function reasonOf(error: unknown): string {
   // A failed connection to a name with several addresses has its reasons only in the parts.

@@ -1,13 +1,14 @@
 // Ledger batches: the checks that every store makes before it writes, and the split of a batch into
 // rounds, so that a record sees the changes of earlier records with the same key or object.
 
+import { refuseValue } from "../core/errors.ts";
 import { FAILURE_MESSAGE_CHARS_MAX } from "../core/limits.ts";
 import type { NoteInput, NoteKind, NotePage } from "../ports/ledger.ts";
 import type { Failure, LedgerScope, ObjectRef, RecordInput, RecordKey } from "../ports/record.ts";
 import { checkInput } from "./input-checks.ts";
 import { NOTE_KINDS } from "./notes.ts";
 import { LEASE_MS_MAX, RETENTION_MS_MIN } from "./record-state.ts";
-import { checkInstant, checkObject, checkStoredText, refuseValue } from "./value-checks.ts";
+import { checkInstant, checkObject, checkStoredText } from "./value-checks.ts";
 
 export const LEDGER_BATCH_MAX = 1_000;
 export const RECORD_KEY_CHARS_MAX = 256;

@@ -1,9 +1,10 @@
 // Input checks: rejects an input or a run that not every store can save, before anything is
 // written.
 
+import { refuseValue } from "../core/errors.ts";
 import type { RunRow } from "../ports/ledger.ts";
 import type { RecordInput } from "../ports/record.ts";
-import { checkInstant, checkObject, checkStoredText, refuseValue } from "./value-checks.ts";
+import { checkInstant, checkObject, checkStoredText } from "./value-checks.ts";
 
 /** A dedupe key has at most 1,024 bytes; sources and partitions are shorter. */
 export const INPUT_TEXT_CHARS_MAX = 1_024;

@@ -8,6 +8,7 @@
 //       of keys is the last key with the first character that a key may have.
 
 import { compareUtf8 } from "../core/encoding/utf8-order.ts";
+import { refuseValue } from "../core/errors.ts";
 import type { EpochMs } from "../core/units.ts";
 import { epochMs } from "../core/units.ts";
 import type {
@@ -20,7 +21,7 @@ import type {
 import type { LedgerScope } from "../ports/record.ts";
 import { checkScope } from "./batches.ts";
 import { liveRecord } from "./record-state.ts";
-import { checkInstant, checkStoredText, refuseValue } from "./value-checks.ts";
+import { checkInstant, checkStoredText } from "./value-checks.ts";
 
 export const LIST_PAGE_MAX = 1_000;
 /** Rows that one page may look at (T2). */

@@ -5,14 +5,14 @@
 //       retention and RUN_EXTRA_MS, which is longer than the time between two heartbeats.
 //   U3. Runs are listed by start, newest first, then by id.
 
-import { addMs, type DurationMs, days, type EpochMs } from "../core/units.ts";
-import type { ListPage, RunPage, RunRow } from "../ports/ledger.ts";
+import { refuseValue } from "../core/errors.ts";
+import { addMs, type DurationMs, days, type EpochMs, epochMs } from "../core/units.ts";
+import type { ListPage, RunKind, RunPage, RunRow } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import { checkScope } from "./batches.ts";
 import { checkRun, checkRunId } from "./input-checks.ts";
 import { checkListPage, decodeCursor } from "./list-records.ts";
 import type { LedgerInstant } from "./store-time.ts";
-import { refuseValue } from "./value-checks.ts";
 
 /** A run as stored. */
 export interface StoredRun extends RunRow {
@@ -20,6 +20,23 @@ export interface StoredRun extends RunRow {
 }
 
 const RUN_EXTRA_MS: DurationMs = days(1);
+
+/** A table row as a run; SQLite and PostgreSQL use the same columns. */
+export function fromRunColumns(row: Readonly<Record<string, unknown>>): StoredRun {
+  return {
+    id: String(row.id),
+    kind: row.kind as RunKind,
+    startedAt: epochMs(Number(row.started_at)),
+    endedAt: row.ended_at === null ? null : epochMs(Number(row.ended_at)),
+    seenAt: epochMs(Number(row.seen_at)),
+    codeDigest: String(row.code_digest),
+    configDigest: String(row.config_digest),
+    environment: String(row.environment),
+    parameters: String(row.parameters),
+    counts: String(row.counts),
+    expiresAt: epochMs(Number(row.expires_at)),
+  };
+}
 
 /** The row to store after `given` (U1). */
 export function mergeRun(

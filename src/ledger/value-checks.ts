@@ -1,16 +1,12 @@
 // Value checks: rejects single values that not every store can save.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue } from "../core/errors.ts";
 import type { ObjectRef } from "../ports/record.ts";
 
 const OBJECT_KEY_BYTES_MAX = 1_024;
 /** A version id or an ETag of S3, a size and their separators. */
 const STATE_CHARS_MAX = 1_100;
 const SEQUENCER = /^[0-9A-Fa-f]{1,128}$/;
-
-export function refuseValue(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
-}
 
 const MAY_BE_EMPTY: ReadonlySet<string> = new Set(["effects", "body of a note"]);
 

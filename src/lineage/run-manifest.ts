@@ -14,7 +14,7 @@ import { createDigest } from "../core/encoding/hash.ts";
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import type { NoHashReason } from "../core/input-hash.ts";
 import type { EpochMs } from "../core/units.ts";
-import type { LineageColumn } from "./lineage-facts.ts";
+import type { LineageOutput } from "./lineage-facts.ts";
 
 export const RUN_MANIFEST_SCHEMA = "https://tidegate.dev/schemas/run-manifest-1.json";
 
@@ -85,18 +85,9 @@ export interface ManifestHead {
   readonly lookups: Readonly<Record<string, string>>;
 }
 
-export interface ManifestOutput {
-  readonly name: string;
-  readonly kind: "table" | "objects";
-  readonly accessUrl: string;
-  readonly rows: number;
-  readonly contentHash: string;
-  readonly columns: readonly LineageColumn[];
-}
-
 /** What is known only after the last input. */
 export interface ManifestTail {
-  readonly outputs: readonly ManifestOutput[];
+  readonly outputs: readonly LineageOutput[];
   readonly counts: Readonly<Record<string, number>>;
   readonly late: number;
   /** Inputs that should have been there: objects or versions that are gone. */
@@ -110,12 +101,12 @@ export interface RunManifest extends ManifestHead, ManifestTail {
 }
 
 /** A sink's description of one output, before the run's rows are counted. */
-export type OutputLocation = Pick<ManifestOutput, "kind" | "accessUrl" | "columns">;
+export type OutputLocation = Pick<LineageOutput, "kind" | "accessUrl" | "columns">;
 
 /** Sums up inputs as they pass (R4). */
 export interface ManifestSums {
   add(input: ManifestInput): void;
-  outputs(locationOf: (name: string) => OutputLocation): readonly ManifestOutput[];
+  outputs(locationOf: (name: string) => OutputLocation): readonly LineageOutput[];
   counts(): Readonly<Record<string, number>>;
   late(): number;
 }

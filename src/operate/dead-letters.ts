@@ -3,7 +3,7 @@
 //       because the ledger would take it for a duplicate. So the pipeline's file is needed.
 //   D2. The note on the original record is written after the copy was sent (E2 of edited-note.ts).
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue, TidegateError } from "../core/errors.ts";
 import { epochMs } from "../core/units.ts";
 import {
   createDeadLetterAccess,
@@ -82,7 +82,7 @@ async function sendEdited(sources: Sources, key: string, body: string): Promise<
   if (note === undefined) return null;
   const dossier = decodeDossier(note.body);
   await checkIsNew(sources, scope, dossier, body);
-  const queue = (await sources.queues())?.queue ?? refuse("the queue is not known; name it");
+  const queue = (await sources.queues())?.queue ?? refuseValue("the queue is not known; name it");
   const [outcome] = await queue.sendBatch([
     {
       body,
@@ -108,7 +108,7 @@ async function checkIsNew(
 ): Promise<void> {
   const [pipeline, ledger] = await Promise.all([sources.pipeline(), sources.reader()]);
   if (pipeline === null) {
-    return refuse("an edited copy needs the pipeline file, because its key depends on it");
+    return refuseValue("an edited copy needs the pipeline file, because its key depends on it");
   }
   const { records } = decodeDelivery(pipeline, {
     messageId: "edited",
@@ -122,7 +122,8 @@ async function checkIsNew(
     movedFrom: null,
   });
   const usable = records.filter(({ content }) => content.kind !== "unusable");
-  if (usable.length === 0) refuse("the edited body is not an event that the pipeline processes");
+  if (usable.length === 0)
+    refuseValue("the edited body is not an event that the pipeline processes");
   const exists = await ledger.hasRecords(
     scope,
     usable.map((record) => record.key),
@@ -130,9 +131,7 @@ async function checkIsNew(
   if (!exists.includes(true)) return;
   const isSame = usable.some((record) => record.key === original);
   const which = isSame ? "the dead letter itself" : "a record that exists";
-  refuse(`the edited copy has the key of ${which}; change its key, so that it is a new record`);
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
+  refuseValue(
+    `the edited copy has the key of ${which}; change its key, so that it is a new record`,
+  );
 }

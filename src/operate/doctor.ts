@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig } from "../core/errors.ts";
 import { readCode } from "../doctor/code/read-code.ts";
 import { withoutIgnored } from "../doctor/ignored-findings.ts";
 import type { Finding } from "../doctor/rule.ts";
@@ -44,8 +44,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const { file, queues = [], terraform } = options;
   const folder = options.code ?? (file === undefined ? undefined : dirname(file));
   if (folder === undefined && queues.length === 0 && terraform === undefined) {
-    const message = "nothing to check: name a pipeline file, --queue, --terraform or --code";
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig("nothing to check: name a pipeline file, --queue, --terraform or --code");
   }
   const parts: Examined[] = [];
   const pipeline = file === undefined ? null : await loadPipeline(file);

@@ -2,7 +2,7 @@
 //   J1. Lists send nothing. They mark jobs done that the ledger has committed.
 //   J2. A retry redrives the dead letters of the batch's jobs, and of no others.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig } from "../core/errors.ts";
 import { type DurationMs, durationMs } from "../core/units.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import { systemPorts } from "../platform/index.ts";
@@ -142,8 +142,7 @@ async function sweeperOf(sources: Sources, { stuckAfterMs: given }: SweepOptions
 
 async function stores(sources: Sources) {
   if (!sources.isNamed()) {
-    const message = "the pipeline that processes the jobs is unknown; name it with --pipeline";
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig("the pipeline that processes the jobs is unknown; name it with --pipeline");
   }
   const [scope, target] = [await sources.scope(), await sources.targetName()];
   return { scope, target, outbox: await sources.outbox(), ledger: await sources.writer() };

@@ -1,7 +1,7 @@
 // Ledgers: a ledger created, checked, counted, shown and purged, and an outbox purged.
 //   L1. A purge that deletes nothing because of the clock must not look like a success.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig, TidegateError } from "../core/errors.ts";
 import { type Progress, progressOf } from "../core/progress.ts";
 import type { ClockLeap } from "../core/store-clock.ts";
 import { durationMs, subtractMs } from "../core/units.ts";
@@ -43,8 +43,7 @@ export function ledgerOf(sources: Sources): LedgerAccess {
     async create({ listing = false } = {}) {
       const { store } = parseStoreUrl(sources.ledgerUrl, "ledger");
       if (listing && store !== "dynamodb") {
-        const message = `--listing is for DynamoDB; a ${store} ledger always lists records`;
-        throw new TidegateError("TG_CONFIG_INVALID", message);
+        refuseConfig(`--listing is for DynamoDB; a ${store} ledger always lists records`);
       }
       await sources.createLedger(listing);
       return store;

@@ -1,7 +1,7 @@
 // Lineage: what a run read and wrote, and where a row or an object came from, from the ledger.
 
 import type { JsonValue } from "../core/encoding/canonical-json.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig } from "../core/errors.ts";
 import type { LineageFacts } from "../lineage/lineage-facts.ts";
 import { type LineageFormat, renderLineage } from "../lineage/merge-documents.ts";
 import { outputLocations } from "../lineage/recorded/output-locations.ts";
@@ -41,8 +41,7 @@ export function lineageOf(sources: Sources): LineageReader {
     async *rows(what) {
       const object = objectOf(what);
       if (object === null) {
-        const message = `${what} is not an object; its rows need s3://bucket/key`;
-        throw new TidegateError("TG_CONFIG_INVALID", message);
+        refuseConfig(`${what} is not an object; its rows need s3://bucket/key`);
       }
       yield* rowsOfObject(await sources.reader(), object);
     },

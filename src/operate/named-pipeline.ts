@@ -1,7 +1,7 @@
 // Named pipeline: what the options of an operator name, and the sentences for options that do not
 // fit together.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import type { RunSettings } from "../run/config.ts";
@@ -48,8 +48,7 @@ export function chooseScope(scopes: readonly LedgerScope[]): string {
 }
 
 export function refuseMixed(what: string): never {
-  const message = `${what}: pass both by name, or both open`;
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig(`${what}: pass both by name, or both open`);
 }
 
 /** The URL of a ledger. Nothing can be beside an open one, as nothing is beside one in memory. */
@@ -60,12 +59,10 @@ export function urlOf(ledger: string | object | undefined): string | undefined {
 /** The outbox in the ledger's store. DynamoDB keeps them in separate tables. */
 export function outboxUrl(ledger: SourceOptions["ledger"], url: string): string {
   if (typeof ledger === "object") {
-    const message = "an open ledger names no outbox; pass outbox";
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig("an open ledger names no outbox; pass outbox");
   }
   if (parseStoreUrl(url, "ledger").store !== "dynamodb") return url;
-  const message = "an outbox on DynamoDB has its own table; name it with --outbox";
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig("an outbox on DynamoDB has its own table; name it with --outbox");
 }
 
 /** The settings of a run that the options are. */

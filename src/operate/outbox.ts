@@ -1,6 +1,6 @@
 // Outbox: what producers left pending, sent and counted.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig } from "../core/errors.ts";
 import { durationMs, msBetween } from "../core/units.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { OutboxStats } from "../ports/outbox.ts";
@@ -50,8 +50,7 @@ export function outboxOf(sources: Sources): OutboxAccess {
 
 async function relayOf(sources: Sources, everyMs = 0) {
   if (!sources.hasOneTarget()) {
-    const message = "a target is needed: name either --queue or --topic";
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig("a target is needed: name either --queue or --topic");
   }
   const { clock, random } = sources;
   const { turn } = systemPorts;

@@ -4,10 +4,11 @@
 //   R2. The message of the latest duplicate says where duplicates come from: the record's own
 //       message was redelivered, or another message has the same event.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig } from "../core/errors.ts";
 import type { InputHash } from "../core/input-hash.ts";
 import { type EpochMs, epochMs } from "../core/units.ts";
 import { inputHashIn } from "../ingest/stages/effects/effects-summary.ts";
+import { everyNote } from "../ledger/every-note.ts";
 import { LIST_PAGE_MAX } from "../ledger/list-records.ts";
 import { namesOf } from "../ledger/search-records.ts";
 import type {
@@ -103,7 +104,6 @@ export interface RecordLists {
   }): Promise<readonly DuplicatedRecord[]>;
 }
 
-const NOTES_PER_PAGE = 1_000;
 const OBJECT_URL = /^s3:\/\/([^/]+)\/?(.*)$/s;
 
 export function recordListsOf(sources: Sources): RecordLists {
@@ -156,8 +156,7 @@ function queryOf(selection: RecordSelection, bucket: string | null): RecordQuery
 function objectsOf(given: string, bucketOfPipeline: string | null) {
   const [, bucket = bucketOfPipeline, prefix = given] = OBJECT_URL.exec(given) ?? [];
   if (bucket !== null) return { bucket, prefix };
-  const message = `the prefix "${given}" needs its bucket; write s3://bucket/${given}`;
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig(`the prefix "${given}" needs its bucket; write s3://bucket/${given}`);
 }
 
 async function readPages(
@@ -219,15 +218,13 @@ async function listDuplicates(
   limit: number,
 ): Promise<DuplicatedRecord[]> {
   const most: Note[] = [];
-  let after: string | null = null;
-  do {
-    const page = { after, limit: NOTES_PER_PAGE };
-    const notes: Note[] = await ledger.listNotes(scope, "duplicates", page);
-    most.push(...notes);
-    most.sort((a, b) => b.count - a.count || b.at - a.at);
-    most.splice(limit);
-    after = notes.length < NOTES_PER_PAGE ? null : (notes.at(-1)?.name ?? null);
-  } while (after !== null);
+  const byCount = (a: Note, b: Note) => b.count - a.count || b.at - a.at;
+  for await (const note of everyNote(ledger, scope, "duplicates")) {
+    const last = most.at(-1);
+    if (most.length >= limit && last !== undefined && byCount(last, note) <= 0) continue;
+    most.push(note);
+    most.sort(byCount).splice(limit);
+  }
   return Promise.all(most.map((note) => duplicatedRecord(ledger, scope, note)));
 }
 

@@ -10,7 +10,7 @@
 //       one generation. Unless it is named, the generation of a replay never counts. Of several
 //       others, only those count that have notes of the kind that the action is about, if any has.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig, TidegateError } from "../core/errors.ts";
 import { days } from "../core/units.ts";
 import { queueInDossiers } from "../ingest/dead-letters/dossier-list.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
@@ -128,8 +128,7 @@ export class Sources {
   async run(): Promise<PreparedRun> {
     const pipeline = await this.pipeline();
     if (pipeline === null) {
-      const message = "this needs the pipeline: name its file, or pass it";
-      throw new TidegateError("TG_CONFIG_INVALID", message);
+      refuseConfig("this needs the pipeline: name its file, or pass it");
     }
     return prepareRun("run", pipeline, runSettingsOf(this.#options));
   }
@@ -241,7 +240,7 @@ export class Sources {
     if (name !== "") return name;
     const message =
       "the queue of the jobs is unknown; name it with --queue, or --topic for a topic";
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig(message);
   }
 
   /** Where queues and objects are (S1). */

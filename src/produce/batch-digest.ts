@@ -4,7 +4,7 @@
 
 import { sha256Bytes } from "../core/encoding/hash.ts";
 import { encodeKey } from "../core/encoding/key-encoding.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue } from "../core/errors.ts";
 import { BATCH_ITEMS_MAX } from "../ledger/outbox/batch-transitions.ts";
 import type { ExpectedItem } from "../ports/batches.ts";
 
@@ -20,9 +20,11 @@ export class BatchDigest {
     const existing = this.#keys.get(name);
     if (existing === key) return false; // D1
     if (existing !== undefined)
-      refuse(`two jobs of the batch have the name ${JSON.stringify(name)}`);
+      refuseValue(`two jobs of the batch have the name ${JSON.stringify(name)}`);
     if (this.#keys.size >= BATCH_ITEMS_MAX) {
-      refuse(`the batch has more than ${BATCH_ITEMS_MAX} items; split it into several batches`);
+      refuseValue(
+        `the batch has more than ${BATCH_ITEMS_MAX} items; split it into several batches`,
+      );
     }
     this.#keys.set(name, key);
     const bytes = sha256Bytes(encodeKey(["batch-item", name, key]));
@@ -38,8 +40,4 @@ export class BatchDigest {
   get digest(): string {
     return this.#sum.toString(16).padStart(DIGITS, "0");
   }
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
 }

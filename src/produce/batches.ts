@@ -11,7 +11,7 @@
 //       once per registration (L3 of backlog.ts). A job that is sent again takes turns with them.
 
 import { unreachable } from "../core/assert.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig, refuseValue, TidegateError } from "../core/errors.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { ExpectedItem, JobBatch } from "../ports/batches.ts";
 import type { OutboxEntry, OutboxLease, OutboxRow } from "../ports/outbox.ts";
@@ -102,7 +102,7 @@ const PAGE_JOBS = 500;
 export function createBatches(ports: BatchesPorts, options: BatchesOptions): Batches {
   if (ports.target.fifo && options.groups === undefined) {
     const message = `${ports.target.name} is FIFO and needs a group strategy: set groups (perEntity, fixedGroups, ...)`;
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig(message);
   }
   return new OutboxBatches(ports, options);
 }
@@ -229,8 +229,7 @@ class OutboxBatches implements Batches {
     await flush();
     const isSame = stored.digest === declared.digest && stored.itemCount === declared.itemCount;
     if (isSame) return { added, busy };
-    const message = "the list of jobs changed while it was registered; pass the same list again";
-    throw new TidegateError("TG_VALUE_INVALID", message); // N1
+    refuseValue("the list of jobs changed while it was registered; pass the same list again"); // N1
   }
 
   async #storePage(id: string, page: readonly PreparedJob[], busy: BusyRows): Promise<number> {

@@ -5,7 +5,7 @@
 //   G2. Every name becomes a group id that SQS accepts, and two names never become the same id.
 
 import { sha256Bytes, sha256Hex } from "../core/encoding/hash.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig, TidegateError } from "../core/errors.ts";
 import type { EnvelopeInput } from "../core/events/envelope.ts";
 
 /** Returns the message group of an event. It must depend on the event alone (G1). */
@@ -32,7 +32,7 @@ export function fixedGroups(
 ): GroupStrategy {
   if (!Number.isInteger(count) || count < 1 || count > GROUPS_MAX) {
     const message = `${count} groups; the number of groups must be a whole number from 1 to ${GROUPS_MAX}`;
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig(message);
   }
   return (event) => {
     const digest = sha256Bytes(nameOf(keyOf(event)));

@@ -11,7 +11,7 @@
 
 import { unreachable } from "../core/assert.ts";
 import { utf8ByteLength } from "../core/encoding/text.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig, TidegateError } from "../core/errors.ts";
 import { SQS_DEDUP_WINDOW_MS } from "../core/limits.ts";
 import { addMs, durationMs, type EpochMs, msBetween } from "../core/units.ts";
 import type { Objects } from "../ports/objects/objects.ts";
@@ -360,21 +360,17 @@ class OutboxProducer implements Producer {
 function checkOptions(ports: ProducerPorts, options: ProducerOptions): void {
   const { target, objects } = ports;
   if (target.fifo && options.groups === undefined) {
-    refuse(
+    refuseConfig(
       `${target.name} is FIFO and needs a group strategy: set groups (perEntity, fixedGroups, ...)`,
     );
   }
   if (options.claimCheck !== undefined && objects === undefined) {
-    refuse("claimCheck needs objects: pass createS3Objects({ client })");
+    refuseConfig("claimCheck needs objects: pass createS3Objects({ client })");
   }
   const limits = ["inFlightMax", "inFlightBytesMax", "entriesPerGroupMax", "attemptsMax"] as const;
   for (const name of limits) {
     const value = options[name] ?? 1;
     if (!Number.isInteger(value) || value < 1)
-      refuse(`${name} is ${value}; it must be a whole number above zero`);
+      refuseConfig(`${name} is ${value}; it must be a whole number above zero`);
   }
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_CONFIG_INVALID", message);
 }

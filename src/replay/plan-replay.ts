@@ -12,6 +12,7 @@ import { deterministicUuid } from "../core/encoding/uuid.ts";
 import { TidegateError } from "../core/errors.ts";
 import type { EpochMs } from "../core/units.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import { everyRecord } from "../ledger/every-record.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, ListedRecord, RecordQuery } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
@@ -25,7 +26,6 @@ import {
 
 /** A plan is kept in memory. */
 export const REPLAY_INPUTS_MAX = 2_000_000;
-const PAGE_RECORDS = 1_000;
 
 /** Why messages are left out. */
 const NOT_ARCHIVED =
@@ -82,7 +82,7 @@ export async function planReplay(
   const inputs: ReplayInput[] = [];
   const leftOut = new Map<string, number>();
   let cut: ReplayCut | null = null;
-  for await (const listed of recordsIn(ports.ledger, scope, request)) {
+  for await (const listed of everyRecord(ports.ledger, scope, queryOf(request))) {
     const input = inputOf(pipeline, listed);
     if (typeof input === "string") {
       leftOut.set(input, (leftOut.get(input) ?? 0) + 1); // P3
@@ -128,19 +128,9 @@ function tooMany(request: ReplayRequest): string {
   return `more than ${REPLAY_INPUTS_MAX} records ${windowText(request)}; replay a shorter window`;
 }
 
-async function* recordsIn(
-  ledger: Ledger,
-  scope: LedgerScope,
-  { from, to, bucket, prefix }: ReplayRequest,
-): AsyncGenerator<ListedRecord> {
+function queryOf({ from, to, bucket, prefix }: ReplayRequest): RecordQuery {
   const of = bucket === null ? {} : { bucket, ...(prefix !== null && { prefix }) };
-  const query: RecordQuery = { by: "event-time", from, to, ...of };
-  let after: string | null = null;
-  do {
-    const page = await ledger.listRecords(scope, query, { after, limit: PAGE_RECORDS });
-    yield* page.records;
-    after = page.next;
-  } while (after !== null);
+  return { by: "event-time", from, to, ...of };
 }
 
 /** The input of a record, or why it is left out. */

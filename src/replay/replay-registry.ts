@@ -8,6 +8,7 @@
 import { isUuid } from "../core/encoding/uuid.ts";
 import { TidegateError } from "../core/errors.ts";
 import { type EpochMs, epochMs } from "../core/units.ts";
+import { everyNote } from "../ledger/every-note.ts";
 import { recordKey } from "../ledger/record-key.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { Ledger, NoteInput } from "../ports/ledger.ts";
@@ -19,7 +20,6 @@ import type { ReplayInput } from "./replay-input.ts";
 /** Below the limit of a note. */
 const CHUNK_CHARS = 100_000;
 const NOTES_PER_CALL = 1;
-const PAGE_NOTES = 100;
 const GENERATIONS_MAX = 1_000_000;
 const CANCEL = "cancel";
 const PROMOTED = "promoted";
@@ -75,14 +75,8 @@ export async function requireReplay(
 /** Newest first. */
 export async function listReplays(ledger: Ledger, scope: LedgerScope): Promise<ReplayEntry[]> {
   const entries: ReplayEntry[] = [];
-  let after: string | null = null;
-  for (;;) {
-    const notes = await ledger.listNotes(scope, "replay", { after, limit: PAGE_NOTES });
-    const listed = notes.filter(({ name }) => isUuid(name));
-    for (const { body } of listed) entries.push(JSON.parse(body) as ReplayEntry);
-    const last = notes.at(-1);
-    if (last === undefined || notes.length < PAGE_NOTES) break;
-    after = last.name;
+  for await (const { name, body } of everyNote(ledger, scope, "replay")) {
+    if (isUuid(name)) entries.push(JSON.parse(body) as ReplayEntry);
   }
   return entries.sort((a, b) => b.createdAt - a.createdAt || (a.run < b.run ? -1 : 1));
 }

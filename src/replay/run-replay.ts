@@ -26,8 +26,9 @@ import {
 import type { Pause } from "../ingest/running/pause.ts";
 import { createPauseGate, OPEN_GATE, type PauseGate } from "../ingest/running/pause-gate.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
+import { everyRecord } from "../ledger/every-record.ts";
 import { recordKey } from "../ledger/record-key.ts";
-import type { Ledger, ListedRecord } from "../ports/ledger.ts";
+import type { Ledger } from "../ports/ledger.ts";
 import type { MessageArchive } from "../ports/message-archive.ts";
 import type { ObjectSource } from "../ports/objects/object-source.ts";
 import type { Delivery, Queue } from "../ports/queue-receiver.ts";
@@ -90,7 +91,6 @@ const WORK_MS_MIN: DurationMs = minutes(1);
 const SETTLE_MS: DurationMs = seconds(30);
 const BACKOFF_BASE_MS = 100;
 const BACKOFF_CAP_MS = 2_000;
-const PAGE_RECORDS = 1_000;
 const FAILURES_SHOWN = 5;
 
 export async function runReplay(
@@ -286,23 +286,6 @@ function nextDelivery<D extends { readonly receipt: string; readonly receiveCoun
   return { ...delivery, receipt, receiveCount };
 }
 
-/** All records of a generation. */
-export async function* recordsOfReplay(
-  ledger: Ledger,
-  scope: LedgerScope,
-): AsyncGenerator<ListedRecord> {
-  let after: string | null = null;
-  do {
-    const page = await ledger.listRecords(
-      scope,
-      { by: "event-time" },
-      { after, limit: PAGE_RECORDS },
-    );
-    yield* page.records;
-    after = page.next;
-  } while (after !== null);
-}
-
 /** Committed records (N4); failed ones are reopened, to be tried again. */
 async function endedIn(
   ledger: Ledger,
@@ -310,7 +293,7 @@ async function endedIn(
   byKey: ReadonlyMap<RecordKey, ReplayInput>,
 ): Promise<Set<RecordKey>> {
   const ended = new Set<RecordKey>();
-  for await (const { key, record } of recordsOfReplay(ledger, scope)) {
+  for await (const { key, record } of everyRecord(ledger, scope, { by: "event-time" })) {
     if (!byKey.has(key)) continue;
     if (record.kind === "committed") ended.add(key);
     if (record.kind === "parked") await ledger.reopen(scope, [key]);
@@ -335,7 +318,7 @@ async function outcomeOf(
   let [committed, superseded, failed] = [0, 0, 0];
   const failures: { uri: string; reason: string }[] = [];
   const ended = new Set<RecordKey>();
-  for await (const { key, record } of recordsOfReplay(ledger, scope)) {
+  for await (const { key, record } of everyRecord(ledger, scope, { by: "event-time" })) {
     const input = byKey.get(key);
     if (input === undefined) continue;
     if (record.kind === "committed" || record.kind === "parked") ended.add(key);

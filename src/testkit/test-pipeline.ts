@@ -10,7 +10,7 @@
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import { type PublicVirtualCloud, withoutBroker } from "../cloud/public-cloud.ts";
 import { startCloud, type VirtualCloud } from "../cloud/start-cloud.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue } from "../core/errors.ts";
 import { createSeededRandom } from "../core/seeded-random.ts";
 import { hours, minutes, seconds } from "../core/units.ts";
 import {
@@ -195,7 +195,7 @@ function testPipelineOf(pipeline: Pipeline, parts: Parts): TestPipeline {
   const { cloud, names, queue, sink, consumer, access, quarantine } = parts;
   const target = () => {
     if (names.bucket !== null) return { endpoint: cloud.endpoint, bucket: names.bucket };
-    return refuse(`pipeline "${pipeline.name}" has no bucket; feed it with send()`);
+    return refuseValue(`pipeline "${pipeline.name}" has no bucket; feed it with send()`);
   };
   const step = async (ms: number) => {
     await cloud.clock.advance(ms);
@@ -285,7 +285,9 @@ async function untilIdle(
     const stalled = queue.fifo && clock.now() - progressAt > HALTED_MS;
     if (stalled && (await hasEntries(access))) return;
     if (clock.now() - startedAt > IDLE_MS_MAX) {
-      refuse(`pipeline "${name}" is not idle after 24 hours: ${open} messages remain in its queue`);
+      refuseValue(
+        `pipeline "${name}" is not idle after 24 hours: ${open} messages remain in its queue`,
+      );
     }
     await step(stepMs);
   }
@@ -294,8 +296,4 @@ async function untilIdle(
 async function hasEntries(access: DeadLetterAccess): Promise<boolean> {
   for await (const _ of access.list()) return true;
   return false;
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
 }

@@ -2,7 +2,7 @@
 //   K1. tables() get a SQLite database in memory, also if the pipeline names one of its own.
 //   K2. A sink function is not called; its effects are recorded per record, the latest call wins.
 
-import { TidegateError } from "../core/errors.ts";
+import { refuseValue } from "../core/errors.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import type { Sink, TableRow } from "../ports/sink.ts";
 import { createFunctionSink } from "../sinks/function/function-sink.ts";
@@ -34,8 +34,7 @@ export function openTestSink(sink: Pipeline["sink"]): TestSink {
     port: sink === null ? null : record,
     ledgerOptions: {},
     rows(table) {
-      const message = `no table ${JSON.stringify(table)}: the pipeline's sink is not tables()`;
-      throw new TidegateError("TG_VALUE_INVALID", message);
+      refuseValue(`no table ${JSON.stringify(table)}: the pipeline's sink is not tables()`);
     },
     effects: () => [...effects.values()].flat(),
   };

@@ -8,7 +8,7 @@
 
 import type { JsonObject } from "../../core/encoding/canonical-json.ts";
 import { parseInstant } from "../../core/encoding/rfc3339.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseValue } from "../../core/errors.ts";
 import { asObject } from "../../core/events/problem.ts";
 import { type EpochMs, epochMs } from "../../core/units.ts";
 import type { Delivery } from "../../ports/queue-receiver.ts";
@@ -26,12 +26,12 @@ export function readLambdaEvent(
 ): LambdaBatch {
   const records = asObject(event as never)?.Records;
   if (!Array.isArray(records)) {
-    return refuse(`the event has no Records, but ${shown(event)}; ${ADVICE}`);
+    return refuseValue(`the event has no Records, but ${shown(event)}; ${ADVICE}`);
   }
   const sources = new Set(records.map((record) => sourceOf(asObject(record))));
   const [source] = records.length === 0 ? ["aws:sqs"] : sources;
   if (sources.size > 1) {
-    return refuse(
+    return refuseValue(
       `the event has records of several sources: ${[...sources].map(shown).join(", ")}`,
     );
   }
@@ -57,14 +57,10 @@ export function readLambdaEvent(
         ({ Sns }) => asObject(Sns)?.Timestamp,
       );
     case undefined:
-      return refuse(`the event has records without a source; ${ADVICE}`);
+      return refuseValue(`the event has records without a source; ${ADVICE}`);
     default:
-      return refuse(`the event has records of the unknown source ${shown(source)}; ${ADVICE}`);
+      return refuseValue(`the event has records of the unknown source ${shown(source)}; ${ADVICE}`);
   }
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
 }
 
 /** S3 and SQS write eventSource, SNS writes EventSource. */
@@ -87,7 +83,7 @@ function queueBatch(records: readonly JsonObject[], now: EpochMs): LambdaBatch {
   const arns = new Set(records.map(({ eventSourceARN }) => eventSourceARN));
   const [arn = ""] = arns;
   if (arns.size > 1 || typeof arn !== "string") {
-    return refuse("the event has records of several queues, or without eventSourceARN");
+    return refuseValue("the event has records of several queues, or without eventSourceARN");
   }
   return { kind: "queue", arn, deliveries: records.map((record) => queueDelivery(record, now)) };
 }
@@ -96,7 +92,8 @@ function queueDelivery(record: JsonObject, now: EpochMs): Delivery {
   const { messageId, receiptHandle, body } = record;
   const complete =
     typeof messageId === "string" && typeof receiptHandle === "string" && typeof body === "string";
-  if (!complete) return refuse("a record of the event has no messageId, receiptHandle or body");
+  if (!complete)
+    return refuseValue("a record of the event has no messageId, receiptHandle or body");
   const system = asObject(record.attributes) ?? {};
   const text = (name: string) => (typeof system[name] === "string" ? system[name] : null);
   return {

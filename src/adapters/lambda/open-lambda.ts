@@ -4,7 +4,7 @@
 //       execution environment, and with it the memory of duplicates: it is rejected.
 //   O3. Direct events need a dead-letter queue: a message has no queue to stay in.
 
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig } from "../../core/errors.ts";
 import { parseQueueArn } from "../../core/queue-arn.ts";
 import { days, durationMs } from "../../core/units.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
@@ -70,20 +70,20 @@ export interface LambdaSettings
 /** Creates the handler of a function that runs `pipeline`. */
 export function lambdaHandler(pipeline: Pipeline, settings: LambdaSettings): LambdaHandler {
   if (pipeline?.kind !== "tidegate-pipeline") {
-    refuse("lambdaHandler() needs the value that pipeline() returned");
+    refuseConfig("lambdaHandler() needs the value that pipeline() returned");
   }
   if (typeof settings?.ledger !== "string" || settings.ledger === "") {
-    refuse('lambdaHandler() needs a ledger, such as { ledger: "dynamodb://table" }');
+    refuseConfig('lambdaHandler() needs a ledger, such as { ledger: "dynamodb://table" }');
   }
   const { store } = parseStoreUrl(settings.ledger, "ledger");
   const isLocal = store === "sqlite" || store === "memory";
   if (isLocal && process.env.AWS_LAMBDA_FUNCTION_NAME !== undefined) {
     const lost = "is lost with the execution environment, and duplicates would be processed again";
-    refuse(`a ${store} ledger ${lost}; use dynamodb://table or postgres://…`); // O2
+    refuseConfig(`a ${store} ledger ${lost}; use dynamodb://table or postgres://…`); // O2
   }
   const { ledger, logger, settleMs, partialFailures = "report", ...given } = settings;
   if (settleMs !== undefined && !(Number.isSafeInteger(settleMs) && settleMs >= 0)) {
-    refuse(`settleMs is ${settleMs}; use a whole number of milliseconds`);
+    refuseConfig(`settleMs is ${settleMs}; use a whole number of milliseconds`);
   }
   const run = prepareRun("run", pipeline, { ...given, ledger });
   const host = createHost(run.pipeline, settings);
@@ -205,14 +205,10 @@ async function openEnvironment(
     return openAwsEnvironment({ queue: arn, deadLetterQueue, server: { ...server, region } });
   }
   if (deadLetterQueue === undefined) {
-    refuse(
+    refuseConfig(
       "events that S3 or SNS send directly have no queue to stay in; set deadLetterQueue in the " +
         "settings of lambdaHandler()", // O3
     );
   }
   return openAwsEnvironment({ queue: deadLetterQueue, deadLetterQueue, server });
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_CONFIG_INVALID", message);
 }

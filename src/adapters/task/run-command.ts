@@ -9,7 +9,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig } from "../../core/errors.ts";
 import { type DurationMs, durationMs } from "../../core/units.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { TaskEnd } from "../../ports/task-launcher.ts";
@@ -48,8 +48,7 @@ export function checkProgram(program: string): void {
     }
   });
   if (isThere) return;
-  const message = `the command ${JSON.stringify(program)} does not exist or is not executable`;
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig(`the command ${JSON.stringify(program)} does not exist or is not executable`);
 }
 
 /** Starts a command; rejects with TaskNotStarted. */

@@ -1,7 +1,7 @@
 // Open SQS queue: by URL, by name, or by ARN, which redrive policies use for the dead-letter queue.
 
 import { GetQueueUrlCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig } from "../../core/errors.ts";
 import { parseQueueArn } from "../../core/queue-arn.ts";
 import type { Queue } from "../../ports/queue-receiver.ts";
 import { asked } from "../request-deadline.ts";
@@ -27,8 +27,7 @@ export async function findQueueUrl({ client, queue }: OpenSqsQueueOptions): Prom
   const arn = parseQueueArn(queue);
   const name = arn?.name ?? queue;
   if (!QUEUE_NAME.test(name)) {
-    const message = `${JSON.stringify(queue)} is not the name, URL or ARN of a queue`;
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig(`${JSON.stringify(queue)} is not the name, URL or ARN of a queue`);
   }
   const owner = arn === null ? {} : { QueueOwnerAWSAccountId: arn.account };
   const command = new GetQueueUrlCommand({ QueueName: name, ...owner });

@@ -9,7 +9,7 @@
 //       and null are too common to search for.
 //   K4. Masking never fails. A value nested deeper than JSON_DEPTH_MAX is hidden from there on.
 
-import { TidegateError } from "../errors.ts";
+import { refuseConfig } from "../errors.ts";
 import { JSON_DEPTH_MAX, type JsonObject, type JsonValue } from "./canonical-json.ts";
 import {
   MASKED,
@@ -39,7 +39,7 @@ const NONE: readonly string[] = [];
 
 /** Throws TG_CONFIG_INVALID for an invalid path. */
 export function createMask(paths: readonly string[]): Mask {
-  if (paths.length > MASK_PATHS_MAX) refuse(`more than ${MASK_PATHS_MAX} paths to mask`);
+  if (paths.length > MASK_PATHS_MAX) refuseConfig(`more than ${MASK_PATHS_MAX} paths to mask`);
   const start = enter(paths.map(compile));
   return {
     isEmpty: start.size === 0,
@@ -66,15 +66,15 @@ const ANY = Symbol("**");
 
 function compile(path: string): Step {
   const subject = `cannot mask ${JSON.stringify(path) ?? String(path)}`;
-  if (typeof path !== "string") refuse(`${subject}: a path must be a string`);
-  if (path === "") refuse(`${subject}: the path is empty`);
+  if (typeof path !== "string") refuseConfig(`${subject}: a path must be a string`);
+  if (path === "") refuseConfig(`${subject}: the path is empty`);
   const segments = path.split(/(?<=(?<!\\)(?:\\\\)*)\./);
   if (segments.length > MASK_SEGMENTS_MAX) {
-    refuse(`${subject}: it has more than ${MASK_SEGMENTS_MAX} segments`);
+    refuseConfig(`${subject}: it has more than ${MASK_SEGMENTS_MAX} segments`);
   }
   let next: Step | null = null;
   for (const segment of segments.toReversed()) {
-    if (segment === "") refuse(`${subject}: a name between dots is empty`);
+    if (segment === "") refuseConfig(`${subject}: a name between dots is empty`);
     next = { segment: readSegment(segment, subject), next };
   }
   return next as unknown as Step; // A path has at least one segment.
@@ -84,7 +84,7 @@ function readSegment(segment: string, subject: string): Step["segment"] {
   if (segment === "*") return ONE;
   if (segment === "**") return ANY;
   if (!/^(?:[^\\*]|\\[\\*.])+$/u.test(segment)) {
-    refuse(`${subject}: write an asterisk alone between dots, or escape it with a backslash`);
+    refuseConfig(`${subject}: write an asterisk alone between dots, or escape it with a backslash`);
   }
   return segment.replace(/\\([\\*.])/g, "$1");
 }
@@ -159,8 +159,4 @@ function collectAll(json: JsonValue, secrets: Set<string>): void {
     const text = String(value);
     if (text.length >= SECRET_UNITS_MIN && text !== MASKED) secrets.add(text);
   }
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_CONFIG_INVALID", message);
 }

@@ -7,7 +7,7 @@
 import { canonicalJson, type JsonObject } from "../encoding/canonical-json.ts";
 import { sha256Hex } from "../encoding/hash.ts";
 import { parseStrictJson } from "../encoding/strict-json.ts";
-import { TidegateError } from "../errors.ts";
+import { refuseValue, TidegateError } from "../errors.ts";
 import { asObject, memberOf } from "./problem.ts";
 
 const MEMBER = "tidegate_claim_check";
@@ -54,8 +54,7 @@ export function readClaimCheck(payload: JsonObject): ClaimCheck | undefined {
 export function redeemClaimCheck(check: ClaimCheck, bytes: Uint8Array): JsonObject {
   const where = `s3://${check.bucket}/${check.key}`;
   if (bytes.byteLength !== check.bytes || sha256Hex(bytes) !== check.sha256) {
-    const message = `the object ${where} is not the payload that was sent`;
-    throw new TidegateError("TG_VALUE_INVALID", message);
+    refuseValue(`the object ${where} is not the payload that was sent`);
   }
   const parsed = parseStrictJson(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   const payload = parsed.kind === "value" ? asObject(parsed.value) : undefined;

@@ -1,6 +1,6 @@
 // Dossier list: reads the dossiers of a scope from the ledger.
 
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig } from "../../core/errors.ts";
 import { everyNote } from "../../ledger/every-note.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
@@ -18,6 +18,5 @@ export async function queueInDossiers(ledger: Ledger, scope: LedgerScope): Promi
   const [queue = null, ...others] = queues;
   if (others.length === 0) return queue;
   const names = [...queues].join(", ");
-  const message = `the dead letters come from several queues (${names}); choose one with queue`;
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig(`the dead letters come from several queues (${names}); choose one with queue`);
 }

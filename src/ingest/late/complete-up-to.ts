@@ -21,6 +21,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { type EpochMs, epochMs, msBetween } from "../../core/units.ts";
+import { everyRecord } from "../../ledger/every-record.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Ledger, ListedRecord } from "../../ports/ledger.ts";
 import type { ObjectSource } from "../../ports/objects/object-source.ts";
@@ -248,19 +249,12 @@ async function storedHolder(ledger: Ledger, scope: LedgerScope): Promise<Holder 
 }
 
 async function listedHolder(ledger: Ledger, scope: LedgerScope): Promise<Holder | null> {
-  for (let after: string | null = null; ; ) {
-    const page: Awaited<ReturnType<Ledger["listRecords"]>> = await ledger.listRecords(
-      scope,
-      { by: "event-time", outcomes: UNSETTLED },
-      { after, limit: RECORDS_PER_PAGE },
-    );
-    for (const listed of page.records) {
-      const holder = await holderOf(ledger, scope, listed);
-      if (holder !== null) return holder;
-    }
-    if (page.next === null) return null;
-    after = page.next;
+  const query = { by: "event-time", outcomes: UNSETTLED } as const;
+  for await (const listed of everyRecord(ledger, scope, query, RECORDS_PER_PAGE)) {
+    const holder = await holderOf(ledger, scope, listed);
+    if (holder !== null) return holder;
   }
+  return null;
 }
 
 async function holderOf(

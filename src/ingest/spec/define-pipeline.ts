@@ -3,7 +3,7 @@
 //   P2. Absent fields get the values of DEFAULTS, which docs/reference/configuration.md lists.
 
 import type { CsvOptions } from "../../core/csv-format.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig, TidegateError } from "../../core/errors.ts";
 import { isObject } from "../../core/is-object.ts";
 import { RETENTION_DAYS_MAX } from "../../core/limits.ts";
 import { tableProblems } from "../../core/table-spec.ts";
@@ -162,7 +162,7 @@ export function tables<const T extends TablesSpec>(
 ): TableSinkSpec<T> {
   const { database = null, onReplaced = "delete", ...strays } = options;
   const [problem] = unknownFields("tables()", strays, { database, onReplaced });
-  if (problem !== undefined) throw new TidegateError("TG_CONFIG_INVALID", problem);
+  if (problem !== undefined) refuseConfig(problem);
   return { kind: "tables", tables: specs, database, onReplaced };
 }
 

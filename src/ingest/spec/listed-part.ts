@@ -1,7 +1,7 @@
 // Listed part: which part of a bucket an audit or a backfill lists. It is inside of what the
 // pipeline takes in.
 
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig } from "../../core/errors.ts";
 import type { Pipeline } from "./define-pipeline.ts";
 
 /** Throws TG_CONFIG_INVALID for a part that is not of the pipeline. */
@@ -11,18 +11,16 @@ export function listedPartOf(
 ): { readonly bucket: string; readonly prefix: string } {
   const { bucket = source.bucket, prefix = source.prefix } = named;
   if (source.contents !== "objects") {
-    refuse("the pipeline reads messages, not objects of a bucket; there is nothing to list");
+    refuseConfig("the pipeline reads messages, not objects of a bucket; there is nothing to list");
   }
-  if (bucket === null) refuse("the pipeline names no bucket; set bucket");
+  if (bucket === null) refuseConfig("the pipeline names no bucket; set bucket");
   if (source.bucket !== null && bucket !== source.bucket) {
-    refuse(`the bucket ${bucket} is not the bucket of the pipeline, which is ${source.bucket}`);
+    refuseConfig(
+      `the bucket ${bucket} is not the bucket of the pipeline, which is ${source.bucket}`,
+    );
   }
   if (!prefix.startsWith(source.prefix)) {
-    refuse(`the prefix ${prefix} is outside of the pipeline's prefix ${source.prefix}`);
+    refuseConfig(`the prefix ${prefix} is outside of the pipeline's prefix ${source.prefix}`);
   }
   return { bucket, prefix };
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_CONFIG_INVALID", message);
 }

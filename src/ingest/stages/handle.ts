@@ -21,15 +21,13 @@ import type { Mask } from "../../core/encoding/mask.ts";
 import { MASKED, type SecretValues } from "../../core/encoding/secrets.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
-import type { InputHash } from "../../core/input-hash.ts";
 import { type SqlParam, sqlProblem } from "../../core/sql-statement.ts";
 import type { LaneDecision } from "../../ports/record.ts";
 import type { NumberedRow } from "../../ports/rows.ts";
 import type { Effect, SinkRow, Stage } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
-import type { MaskedMessage } from "../archive/archived-form.ts";
 import { isOf } from "../policy/error-facts.ts";
-import { type BadRow, BadRows, type QuarantineRef } from "../quarantine/quarantine.ts";
+import { BadRows, type QuarantineRef } from "../quarantine/quarantine.ts";
 import { type InFlightDelivery, LeaseLost, Stopping } from "../running/in-flight-delivery.ts";
 import type { Pipeline } from "../spec/define-pipeline.ts";
 import { PermanentError } from "../spec/handler-errors.ts";
@@ -45,6 +43,7 @@ import { recordFacts } from "./event-time.ts";
 import { carriesPayload, createGovernance, type Governance, governedFailure } from "./govern.ts";
 import { createHashedReads } from "./hashed-reads.ts";
 import { createOpenReads } from "./open-reads.ts";
+import type { Work } from "./prepare.ts";
 import {
   type EventReaderPorts,
   ObjectGone,
@@ -56,22 +55,7 @@ import {
 import { recordRandom } from "./record-random.ts";
 
 export type Handled =
-  | {
-      readonly kind: "handled";
-      readonly effects: readonly Effect[];
-      /** The effects of a large record, which are staged in the sink's database. */
-      readonly stage: Stage | null;
-      /** The content hash of staged effects; else null. */
-      readonly digest: string | null;
-      /** Rows that the schema rejected, to be quarantined by the commit (H6). */
-      readonly badRows: readonly BadRow[];
-      /** Masked values that an error of the sink may quote. */
-      readonly secrets: SecretValues;
-      /** The message as it may be stored, if `govern` had it masked; else null. */
-      readonly masked: MaskedMessage | null;
-      /** Of the object or the message that was handled. */
-      readonly input: InputHash;
-    }
+  | ({ readonly kind: "handled" } & Work)
   /** The object is missing, and the pipeline drops missing objects. */
   | { readonly kind: "dropped"; readonly reason: string }
   | {

@@ -55,20 +55,20 @@ export interface PreparedCommit {
   readonly secrets: SecretValues;
 }
 
-/** The effects of a handler, to be committed. */
+/** What a handler leaves to be committed. */
 export interface Work {
   readonly effects: readonly Effect[];
-  /** Set if the rows are staged; then `effects` has only statements. */
+  /** The rows of a large record, staged in the sink's database; `effects` has the statements. */
   readonly stage: Stage | null;
   /** The content hash of staged effects; else null. */
   readonly digest: string | null;
-  /** Rows to quarantine (R4). */
+  /** Rows that the schema rejected, to be quarantined by the commit (R4). */
   readonly badRows: readonly BadRow[];
   /** Masked values that an error of the sink may quote. */
   readonly secrets: SecretValues;
   /** The message as it may be stored, if `govern` had it masked; else null. */
   readonly masked: MaskedMessage | null;
-  /** Of the object or the message. */
+  /** Of the object or the message that was handled. */
   readonly input: InputHash;
 }
 

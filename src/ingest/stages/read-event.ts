@@ -12,7 +12,7 @@
 
 import { unreachable } from "../../core/assert.ts";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig, TidegateError } from "../../core/errors.ts";
 import { readClaimCheck, redeemClaimCheck } from "../../core/events/claim-check.ts";
 import type { MessageEnvelope } from "../../core/events/envelope.ts";
 import type { ObjectEvent } from "../../core/events/object-event.ts";
@@ -105,8 +105,7 @@ export function readObjectEvent(
 
 function readerOf({ rows }: EventReaderPorts): RowReader {
   if (rows !== null) return rows;
-  const message = "rows() needs a row reader, and none is configured";
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig("rows() needs a row reader, and none is configured");
 }
 
 export async function readMessageEvent(

@@ -1,4 +1,4 @@
-// Outbox columns: maps a table row to an outbox row; SQLite and PostgreSQL use the same columns.
+// Outbox columns: maps table rows to outbox rows and back; SQLite and PostgreSQL use the same columns.
 
 import { epochMs } from "../../core/units.ts";
 import type { OutboxRow } from "../../ports/outbox.ts";
@@ -26,4 +26,39 @@ export function fromOutboxColumns(columns: Readonly<Record<string, unknown>>): O
     done: Boolean(columns.settled), // 0 or 1 in SQLite, which has no booleans.
     expiresAt: instant(columns.expires_at),
   };
+}
+
+/** The values of a new row, in the order of the columns. */
+export function newOutboxValues(target: string, row: OutboxRow) {
+  return [
+    target,
+    row.key,
+    row.state,
+    row.epoch,
+    row.groupId,
+    row.dedupId,
+    row.payloadDigest,
+    row.body,
+    JSON.stringify(row.attributes),
+    row.registeredAt,
+    row.owner,
+    row.leaseUntil,
+  ] as const;
+}
+
+/** The values that a transition may change, in the order of the columns, and the row's seq. */
+export function changedOutboxValues(row: OutboxRow) {
+  return [
+    row.state,
+    row.epoch,
+    row.body,
+    row.owner,
+    row.leaseUntil,
+    row.sentAt,
+    row.messageId,
+    row.reason,
+    row.done ? 1 : 0, // PostgreSQL reads it as a boolean, too.
+    row.expiresAt,
+    row.seq,
+  ] as const;
 }

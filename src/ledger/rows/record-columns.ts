@@ -60,6 +60,25 @@ export function toColumns(record: StoredRecord): RecordColumns {
   };
 }
 
+/** The values of a row, in the order of the columns. */
+export function columnValues(record: StoredRecord) {
+  const row = toColumns(record);
+  const { state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil } = row;
+  const { owner, digest, detail } = row;
+  return [
+    state,
+    fence,
+    attempts,
+    seenAt,
+    changedAt,
+    expiresAt,
+    leaseUntil,
+    owner,
+    digest,
+    detail,
+  ] as const;
+}
+
 export function fromColumns(row: RecordColumns): StoredRecord {
   if (row.state === "committed") return committedOf(row);
   const common = {

@@ -17,6 +17,7 @@ import {
   type EpochMs,
   epochMs,
 } from "../../core/units.ts";
+import { everyRecord } from "../../ledger/every-record.ts";
 import type { Ledger, ListedRecord, RecordPage, RecordQuery } from "../../ports/ledger.ts";
 import {
   createManifestSums,
@@ -29,13 +30,7 @@ import {
 } from "../run-manifest.ts";
 import { byEventTime, manifestInputOf, storedJson } from "./manifest-input.ts";
 import { type ParkedSlice, parkedBy, parkedIn, sliceParked } from "./parked-records.ts";
-import {
-  CLOCK_SLACK_MS,
-  committedBy,
-  type LocationOf,
-  type RecordedRun,
-  recordsOf,
-} from "./recorded-run.ts";
+import { CLOCK_SLACK_MS, committedBy, type LocationOf, type RecordedRun } from "./recorded-run.ts";
 
 /** Records of one part, up to a page more (M3). */
 export const PART_RECORDS = 50_000;
@@ -57,7 +52,7 @@ export async function* manifestOfRun(
     if (span === null) return;
     const to = addMs(span.to, durationMs(1));
     const query: RecordQuery = { by: "event-time", from: span.from, to };
-    for await (const listed of recordsOf(ledger, run.scope, query)) {
+    for await (const listed of everyRecord(ledger, run.scope, query)) {
       if (listed.input.runId === run.row.id) yield listed;
     }
   }

@@ -5,10 +5,11 @@
 //   R3. Lineage documents are built in memory, so more than RECORDS_MAX records are refused.
 //       Manifests are written as streams (recorded-manifest.ts).
 
-import { TidegateError } from "../../core/errors.ts";
+import { refuseValue } from "../../core/errors.ts";
 import { addMs, type DurationMs, durationMs, hours } from "../../core/units.ts";
 import { inputHashIn } from "../../ingest/stages/effects/effects-summary.ts";
-import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
+import { everyRecord } from "../../ledger/every-record.ts";
+import type { Ledger, ListedRecord, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { LineageFacts, LineageInput, LineageOutput, LineageRun } from "../lineage-facts.ts";
 import { createManifestSums, type OutputLocation } from "../run-manifest.ts";
@@ -16,7 +17,6 @@ import { byEventTime, manifestInputOf, storedJson } from "./manifest-input.ts";
 
 /** Records in one lineage document (R3). */
 export const RECORDS_MAX = 100_000;
-const PAGE_RECORDS = 500;
 /** Commits may be dated a little before a start and after an end, by another clock. */
 export const CLOCK_SLACK_MS: DurationMs = hours(1);
 
@@ -41,25 +41,11 @@ export async function findRecordedRun(
   return null;
 }
 
-/** All records of a query, page by page. */
-export async function* recordsOf(
-  ledger: Ledger,
-  scope: LedgerScope,
-  query: RecordQuery,
-): AsyncGenerator<ListedRecord> {
-  let after: string | null = null;
-  do {
-    const page = await ledger.listRecords(scope, query, { after, limit: PAGE_RECORDS });
-    yield* page.records;
-    after = page.next;
-  } while (after !== null);
-}
-
 /** The committed records of a run (R2). */
 export async function* committedBy(ledger: Ledger, { scope, row }: RecordedRun) {
   const from = addMs(row.startedAt, durationMs(-CLOCK_SLACK_MS));
   const to = addMs(row.endedAt ?? row.seenAt, CLOCK_SLACK_MS);
-  for await (const listed of recordsOf(ledger, scope, { by: "commit-time", from, to })) {
+  for await (const listed of everyRecord(ledger, scope, { by: "commit-time", from, to })) {
     if (listed.input.runId === row.id) yield listed;
   }
 }
@@ -81,8 +67,7 @@ export async function factsOfRun(
 /** R3 */
 export function refuseMany(name: string, records: number, fix: string): void {
   if (records <= RECORDS_MAX) return;
-  const message = `${name} has more than ${RECORDS_MAX} records, too many for one document; ${fix}`;
-  throw new TidegateError("TG_VALUE_INVALID", message);
+  refuseValue(`${name} has more than ${RECORDS_MAX} records, too many for one document; ${fix}`);
 }
 
 /** The facts of some records of a run. */

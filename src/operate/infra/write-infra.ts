@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { reasonOf, TidegateError } from "../../core/errors.ts";
+import { reasonOf, refuseConfig, TidegateError } from "../../core/errors.ts";
 import type { InfraFiles } from "../../infra/root-files.ts";
 
 export const INFRA_MANIFEST = "tidegate-infra.json";
@@ -63,8 +63,7 @@ function readManifest(folder: string): Manifest {
   } catch {
     // Reported below.
   }
-  const message = `${path} is not a manifest of \`tidegate infra\`; restore it, or delete it`;
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig(`${path} is not a manifest of \`tidegate infra\`; restore it, or delete it`);
 }
 
 function readIfThere(path: string): string | null {

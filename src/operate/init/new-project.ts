@@ -3,7 +3,7 @@
 
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { reasonOf, TidegateError } from "../../core/errors.ts";
+import { reasonOf, refuseConfig, TidegateError } from "../../core/errors.ts";
 import { ensureFolder } from "../../run/open/ensure-folder.ts";
 
 const PIPELINE = "pipeline.ts";
@@ -21,8 +21,7 @@ export function writeProject(folder: string, dependency: string): readonly strin
   const files = projectFiles(projectName(folder), dependency);
   const existing = Object.keys(files).filter((name) => existsSync(join(folder, name)));
   if (existing.length > 0) {
-    const message = `${folder} already has ${existing.join(", ")}; nothing was written`;
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig(`${folder} already has ${existing.join(", ")}; nothing was written`);
   }
   ensureFolder("project", folder);
   ensureFolder("project", join(folder, dirname(SAMPLE)));

@@ -4,13 +4,13 @@
 //       runs of a table or an object; its own document has it.
 
 import type { EpochMs } from "../../core/units.ts";
+import { everyRecord } from "../../ledger/every-record.ts";
 import type { LineageFacts } from "../../lineage/lineage-facts.ts";
 import { manifestInputOf, storedJson } from "../../lineage/recorded/manifest-input.ts";
 import {
   factsOf,
   type LocationOf,
   type RecordedRun,
-  recordsOf,
   refuseMany,
 } from "../../lineage/recorded/recorded-run.ts";
 import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
@@ -52,7 +52,7 @@ export async function factsOfOutput(
   const byRun = new Map<string, ListedRecord[]>();
   const isLive = liveRuns(ledger, scope);
   let records = 0;
-  for await (const listed of recordsOf(ledger, scope, { by: "commit-time" })) {
+  for await (const listed of everyRecord(ledger, scope, { by: "commit-time" })) {
     if (!Object.hasOwn(manifestInputOf(listed).wrote, output)) continue;
     const { runId } = listed.input;
     if (!(await isLive(runId))) continue; // F1
@@ -118,7 +118,7 @@ export async function factsOfObject(
   const byRun = new Map<string, ListedRecord[]>();
   const isLive = liveRuns(ledger, scope);
   const query: RecordQuery = { by: "object", bucket, prefix, outcomes: ["committed"] };
-  for await (const listed of recordsOf(ledger, scope, query)) {
+  for await (const listed of everyRecord(ledger, scope, query)) {
     if (listed.input.object?.key !== prefix) break; // Longer keys with this prefix follow.
     const { runId } = listed.input;
     if (!(await isLive(runId))) continue; // F1

@@ -10,6 +10,7 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import { addMs, durationMs, epochMs } from "../../core/units.ts";
+import { everyRecord } from "../../ledger/every-record.ts";
 import type { Ledger, ListedRecord, RecordQuery } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { SinkStore } from "../../ports/sink.ts";
@@ -18,7 +19,7 @@ import { rankTie } from "../../sinks/table/rank-tie.ts";
 import { SHADOWS_TABLE } from "../../sinks/table/shadow/shadow-statements.ts";
 
 const BOOKKEEPING = /^_tg_/;
-const PAGE_RECORDS = 500;
+const PAGE_ROWS = 500;
 
 /** A row's record: the scope and the listed record; null if the ledger no longer has it (W3). */
 export interface RowOrigin {
@@ -111,13 +112,9 @@ async function recordAt(
   const from = epochMs(time);
   const query: RecordQuery = { by: "event-time", from, to: addMs(from, durationMs(1)) };
   for (const scope of scopes) {
-    let after: string | null = null;
-    do {
-      const page = await ledger.listRecords(scope, query, { after, limit: PAGE_RECORDS });
-      const listed = page.records.find(matches);
-      if (listed !== undefined) return { scope, listed };
-      after = page.next;
-    } while (after !== null);
+    for await (const listed of everyRecord(ledger, scope, query)) {
+      if (matches(listed)) return { scope, listed };
+    }
   }
   return null; // W3
 }
@@ -156,12 +153,12 @@ async function* ownedRows(
   const first = `SELECT ${names} FROM ${quotedName(ownersTable(table))}
     WHERE _tg_writer = ${placeholder(1)} AND NOT _tg_deleted`;
   const after = columns.map((_, at) => placeholder(at + 2)).join(", ");
-  const order = `ORDER BY ${names} LIMIT ${PAGE_RECORDS}`;
+  const order = `ORDER BY ${names} LIMIT ${PAGE_ROWS}`;
   let page = await read(`${first} ${order}`, params);
   while (page.length > 0) {
     const keys = page.map((row) => columns.map((name) => String(row[name])));
     for (const key of keys) yield { table, key };
-    if (page.length < PAGE_RECORDS) return;
+    if (page.length < PAGE_ROWS) return;
     page = await read(`${first} AND (${names}) > (${after}) ${order}`, [
       ...params,
       ...(keys.at(-1) ?? []),

@@ -5,6 +5,7 @@
 import { resolve } from "node:path";
 import type { Pause } from "../../ingest/running/pause.ts";
 import { SILENT } from "../../ingest/telemetry/silent-telemetry.ts";
+import { everyRecord } from "../../ledger/every-record.ts";
 import { systemCallLimit } from "../../platform/call-limit.ts";
 import { watchUses } from "../../platform/handler-uses.ts";
 import { systemPorts } from "../../platform/index.ts";
@@ -26,12 +27,7 @@ import {
   requireReplay,
   uncancelReplay,
 } from "../../replay/replay-registry.ts";
-import {
-  type ReplayOutcome,
-  type ReplayProgress,
-  recordsOfReplay,
-  runReplay,
-} from "../../replay/run-replay.ts";
+import { type ReplayOutcome, type ReplayProgress, runReplay } from "../../replay/run-replay.ts";
 import { closeAll } from "../../run/open/close-all.ts";
 import { openSink } from "../../run/open/open-sink.ts";
 import { parseStoreUrl } from "../../run/open/store-url.ts";
@@ -134,7 +130,7 @@ export async function* recordsOfRun(
 ): AsyncGenerator<ListedRecord> {
   const scope = scopeOf(context);
   const { generation } = await requireReplay(context.ledger, scope, run);
-  yield* recordsOfReplay(context.ledger, { ...scope, generation });
+  yield* everyRecord(context.ledger, { ...scope, generation }, { by: "event-time" });
 }
 
 /** The inputs of a run, as they were frozen. */

@@ -8,7 +8,7 @@
 
 import type { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { present } from "../../core/assert.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig } from "../../core/errors.ts";
 import type { DurationMs } from "../../core/units.ts";
 import { checkRetention, checkScope, rounds } from "../../ledger/batches.ts";
 import { hasRecordsCall } from "../../ledger/has-records.ts";
@@ -66,8 +66,7 @@ async function prepare(
     ? await createDynamoTable(client, table, { listing })
     : await findSchema(client, table);
   if (existing === null) {
-    const message = `the table ${table} contains no ledger; run \`tidegate ledger init\` first`;
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig(`the table ${table} contains no ledger; run \`tidegate ledger init\` first`);
   }
   if (listing && !existing.listing) throw listingOff(table);
   return existing;

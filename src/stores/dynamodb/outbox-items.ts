@@ -15,7 +15,7 @@ import {
   TransactWriteItemsCommand,
 } from "@aws-sdk/client-dynamodb";
 import { utf8ByteLength } from "../../core/encoding/text.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseValue } from "../../core/errors.ts";
 import { DYNAMODB_ITEM_BYTES_MAX } from "../../core/limits.ts";
 import type { OutboxRow } from "../../ports/outbox.ts";
 import { conflictsIn, type DynamoItem } from "./faults.ts";
@@ -62,7 +62,7 @@ function toItem(table: OutboxTable, target: string, row: OutboxRow): DynamoItem 
   const bytesMax = DYNAMODB_ITEM_BYTES_MAX - ITEM_BYTES_SPARE;
   if (utf8ByteLength(text) > bytesMax) {
     const message = `row is too large for an outbox on DynamoDB (at most ${bytesMax} bytes); use a claim check`;
-    throw new TidegateError("TG_VALUE_INVALID", message);
+    refuseValue(message);
   }
   const item: DynamoItem = { ...rowKey(target, row.key), row: { S: text } };
   item.version = { S: table.nextWrite() };

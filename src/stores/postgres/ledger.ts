@@ -15,7 +15,7 @@
 
 import type { Pool } from "pg";
 import { present } from "../../core/assert.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig, TidegateError } from "../../core/errors.ts";
 import type { DurationMs } from "../../core/units.ts";
 import { checkRetention, checkScope, rounds } from "../../ledger/batches.ts";
 import { hasRecordsCall } from "../../ledger/has-records.ts";
@@ -75,8 +75,7 @@ const CONNECTIONS_MAX_DEFAULT = 10;
 async function prepare(pool: Pool, mayCreate: boolean): Promise<void> {
   if (mayCreate) await createPostgresTables(pool, POSTGRES_LEDGER);
   else if (!(await hasPostgresSchema(pool, POSTGRES_LEDGER))) {
-    const message = "the database contains no ledger; run `tidegate ledger init`";
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig("the database contains no ledger; run `tidegate ledger init`");
   }
 }
 

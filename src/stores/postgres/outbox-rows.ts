@@ -1,7 +1,11 @@
 // Outbox rows: the statements on the outbox's table.
 
 import type { Pool, PoolClient } from "pg";
-import { fromOutboxColumns } from "../../ledger/outbox/outbox-columns.ts";
+import {
+  changedOutboxValues,
+  fromOutboxColumns,
+  newOutboxValues,
+} from "../../ledger/outbox/outbox-columns.ts";
 import { statsOfStates } from "../../ledger/outbox/outbox-stats.ts";
 import type { OutboxRow, OutboxStats } from "../../ports/outbox.ts";
 import { upkeep } from "./time-limits.ts";
@@ -36,20 +40,7 @@ export async function insertRow(
        body, attributes, registered_at, owner, lease_until, settled)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, false)
      ON CONFLICT (target, key) DO NOTHING RETURNING seq`,
-    [
-      target,
-      row.key,
-      row.state,
-      row.epoch,
-      row.groupId,
-      row.dedupId,
-      row.payloadDigest,
-      row.body,
-      JSON.stringify(row.attributes),
-      row.registeredAt,
-      row.owner,
-      row.leaseUntil,
-    ],
+    [...newOutboxValues(target, row)],
   );
   return rows[0] === undefined ? undefined : { ...row, seq: Number(rows[0].seq) };
 }
@@ -59,19 +50,7 @@ export async function updateRow(client: PoolClient, row: OutboxRow): Promise<voi
     `UPDATE tidegate_outbox SET state = $1, epoch = $2, body = $3, owner = $4, lease_until = $5,
        sent_at = $6, message_id = $7, reason = $8, settled = $9, expires_at = $10
      WHERE seq = $11`,
-    [
-      row.state,
-      row.epoch,
-      row.body,
-      row.owner,
-      row.leaseUntil,
-      row.sentAt,
-      row.messageId,
-      row.reason,
-      row.done,
-      row.expiresAt,
-      row.seq,
-    ],
+    [...changedOutboxValues(row)],
   );
 }
 

@@ -2,10 +2,9 @@
 
 import type { Pool, PoolClient } from "pg";
 import type { DurationMs } from "../../core/units.ts";
-import { epochMs } from "../../core/units.ts";
-import { mergeRun, type RunStore, type StoredRun } from "../../ledger/runs.ts";
+import { fromRunColumns, mergeRun, type RunStore } from "../../ledger/runs.ts";
 import type { LedgerInstant } from "../../ledger/store-time.ts";
-import type { RunKind, RunRow } from "../../ports/ledger.ts";
+import type { RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { ServerTime } from "./server-time.ts";
 import { retryBusy } from "./sql/sql-limits.ts";
@@ -43,7 +42,7 @@ export function createPostgresRunStore(parts: PostgresRunParts): RunStore {
     find: (scope, id) =>
       guard(async () => {
         const { rows } = await pool.query(`${SELECT} AND id = $2`, [await scopeIdOf(scope), id]);
-        return rows[0] === undefined ? null : fromRow(rows[0]);
+        return rows[0] === undefined ? null : fromRunColumns(rows[0]);
       }),
     list: (scope, { start, limit }) =>
       guard(async () => {
@@ -51,7 +50,7 @@ export function createPostgresRunStore(parts: PostgresRunParts): RunStore {
         const text = `${SELECT} ${before} ORDER BY started_at DESC, id DESC LIMIT $2`;
         const position = start === null ? [] : [start.startedAt, start.id];
         const { rows } = await pool.query(text, [await scopeIdOf(scope), limit, ...position]);
-        return rows.map(fromRow);
+        return rows.map(fromRunColumns);
       }),
   };
 }
@@ -64,7 +63,7 @@ async function putRun(
   at: LedgerInstant & { readonly retentionMs: DurationMs },
 ): Promise<OrConflict<void>> {
   const { rows } = await client.query(`${SELECT} AND id = $2 FOR UPDATE`, [scopeId, run.id]);
-  const stored = rows[0] === undefined ? null : fromRow(rows[0]);
+  const stored = rows[0] === undefined ? null : fromRunColumns(rows[0]);
   const merged = mergeRun(stored, run, at);
   const { id, kind, startedAt, endedAt, seenAt, codeDigest, configDigest } = merged;
   const { environment, parameters, counts, expiresAt } = merged;
@@ -83,20 +82,4 @@ async function putRun(
   const values = [scopeId, id, kind, startedAt, endedAt, seenAt, ...details];
   const { rowCount } = await client.query(INSERT, values);
   if (rowCount !== 1) return CONFLICT;
-}
-
-function fromRow(row: Record<string, string | null>): StoredRun {
-  return {
-    id: String(row.id),
-    kind: row.kind as RunKind,
-    startedAt: epochMs(Number(row.started_at)),
-    endedAt: row.ended_at === null ? null : epochMs(Number(row.ended_at)),
-    seenAt: epochMs(Number(row.seen_at)),
-    codeDigest: String(row.code_digest),
-    configDigest: String(row.config_digest),
-    environment: String(row.environment),
-    parameters: String(row.parameters),
-    counts: String(row.counts),
-    expiresAt: epochMs(Number(row.expires_at)),
-  };
 }

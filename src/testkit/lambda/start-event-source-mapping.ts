@@ -6,7 +6,7 @@
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
 import { brokerBehind, type PublicCloud } from "../../cloud/public-cloud.ts";
 import type { VirtualClock } from "../../cloud/virtual-clock.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseValue } from "../../core/errors.ts";
 import { durationMs, hours, minutes, seconds } from "../../core/units.ts";
 import { afterRealTurns } from "../../platform/real-turns.ts";
 import { systemClock } from "../../platform/system-clock.ts";
@@ -84,8 +84,7 @@ async function untilIdle(
     const open = visible + hidden + delayed;
     if (open === 0 && mapping.inFlight === 0) return;
     if (clock.now() - startedAt > IDLE_MS_MAX) {
-      const message = `the queue ${queue.name} still has ${open} messages after 24 hours`;
-      throw new TidegateError("TG_VALUE_INVALID", message);
+      refuseValue(`the queue ${queue.name} still has ${open} messages after 24 hours`);
     }
     const now = `${open} ${mapping.invocations.length}`;
     stepMs = now === before ? Math.min(stepMs * 2, STEP_MS_MAX) : STEP_MS;

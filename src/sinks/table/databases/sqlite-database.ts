@@ -16,6 +16,7 @@ import {
 import type { TablesSpec } from "../../../core/table-spec.ts";
 import { Checkpoints } from "../../../stores/sqlite/checkpoints.ts";
 import { createHealing, type OpenedStore } from "../../../stores/sqlite/healing.ts";
+import { inSqliteTransaction } from "../../../stores/sqlite/ledger/transaction.ts";
 import {
   createDatabase,
   creatingTables,
@@ -73,7 +74,7 @@ function databaseIn(db: DatabaseSync, checkpoints: Checkpoints, path: string): S
     return statement;
   };
   const write = <T>(work: () => T): T =>
-    guarded(path, () => checkpoints.around(() => inTransaction(db, work)));
+    guarded(path, () => checkpoints.around(() => inSqliteTransaction(db, work))); // D2
   return {
     async prepare(tables) {
       return write(() => makeSqliteTables(db, tables));
@@ -92,20 +93,6 @@ function databaseIn(db: DatabaseSync, checkpoints: Checkpoints, path: string): S
       if (db.isOpen) checkpoints.close();
     },
   };
-}
-
-/** D2 */
-function inTransaction<T>(db: DatabaseSync, work: () => T): T {
-  db.exec("BEGIN IMMEDIATE");
-  try {
-    const value = work();
-    db.exec("COMMIT");
-    return value;
-  } catch (error) {
-    // SQLite may have rolled back by itself, for example after a full disk.
-    if (db.isTransaction) db.exec("ROLLBACK");
-    throw error;
-  }
 }
 
 export function makeSqliteTables(

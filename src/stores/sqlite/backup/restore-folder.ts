@@ -7,7 +7,7 @@
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { reasonOf, TidegateError } from "../../../core/errors.ts";
+import { reasonOf, refuseConfig, TidegateError } from "../../../core/errors.ts";
 import { makeFolder } from "../broker/make-folder.ts";
 import { syncPath } from "../replace-file.ts";
 import type { BackupProgress, BackupReport } from "./backup-folder.ts";
@@ -60,7 +60,7 @@ function requireEmpty(data: string): void {
   const message =
     `${data} is not empty; restore into a new folder, or stop everything that uses this one ` +
     "and move it away";
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig(message);
 }
 
 /** R2 */

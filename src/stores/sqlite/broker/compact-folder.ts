@@ -11,7 +11,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { TidegateError } from "../../../core/errors.ts";
+import { refuseConfig } from "../../../core/errors.ts";
 import {
   type CompactProgress,
   type CompactReport,
@@ -34,8 +34,7 @@ import { releaseReserve } from "./reserve.ts";
 export function compactBrokerFolder(folder: string, onProgress: CompactProgress): CompactReport {
   const named = join(folder, BROKER_FILE);
   if (!existsSync(named)) {
-    const message = `${folder} contains no data of an embedded cloud`;
-    throw new TidegateError("TG_CONFIG_INVALID", message);
+    refuseConfig(`${folder} contains no data of an embedded cloud`);
   }
   const lock = lockFolder(folder); // C1
   try {

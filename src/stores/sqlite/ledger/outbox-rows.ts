@@ -2,7 +2,11 @@
 
 import type { DatabaseSync } from "node:sqlite";
 import type { EpochMs } from "../../../core/units.ts";
-import { fromOutboxColumns } from "../../../ledger/outbox/outbox-columns.ts";
+import {
+  changedOutboxValues,
+  fromOutboxColumns,
+  newOutboxValues,
+} from "../../../ledger/outbox/outbox-columns.ts";
 import { statsOfStates } from "../../../ledger/outbox/outbox-stats.ts";
 import type { PurgeTimes } from "../../../ledger/outbox/outbox-transitions.ts";
 import type { OutboxRow, OutboxStats } from "../../../ports/outbox.ts";
@@ -54,37 +58,12 @@ export class OutboxRows {
   /** Replaces any existing row by a new one; returns it with its seq. */
   insert(target: string, row: OutboxRow): OutboxRow {
     this.#statements.remove.run(target, row.key);
-    const { lastInsertRowid } = this.#statements.insert.run(
-      target,
-      row.key,
-      row.state,
-      row.epoch,
-      row.groupId,
-      row.dedupId,
-      row.payloadDigest,
-      row.body,
-      JSON.stringify(row.attributes),
-      row.registeredAt,
-      row.owner,
-      row.leaseUntil,
-    );
+    const { lastInsertRowid } = this.#statements.insert.run(...newOutboxValues(target, row));
     return { ...row, seq: Number(lastInsertRowid) };
   }
 
   update(row: OutboxRow): void {
-    this.#statements.update.run(
-      row.state,
-      row.epoch,
-      row.body,
-      row.owner,
-      row.leaseUntil,
-      row.sentAt,
-      row.messageId,
-      row.reason,
-      row.done ? 1 : 0,
-      row.expiresAt,
-      row.seq,
-    );
+    this.#statements.update.run(...changedOutboxValues(row));
   }
 
   pending(target: string, afterSeq: number, limit: number): OutboxRow[] {

@@ -10,7 +10,7 @@ import type { InputColumns } from "../../../ledger/record-input.ts";
 import { fromInputColumns, toInputColumns } from "../../../ledger/record-input.ts";
 import { asRecordKey } from "../../../ledger/record-state.ts";
 import type { RecordColumns } from "../../../ledger/rows/record-columns.ts";
-import { fromColumns, toColumns } from "../../../ledger/rows/record-columns.ts";
+import { columnValues, fromColumns } from "../../../ledger/rows/record-columns.ts";
 import type { SearchedText } from "../../../ledger/search-records.ts";
 import type { LedgerInstant } from "../../../ledger/store-time.ts";
 import type {
@@ -157,26 +157,14 @@ export class RecordRows {
   insert(scopeId: number, key: RecordKey, { record, input, log }: SavedRow): void {
     const hash = hashKey(scopeId, key);
     const id = this.#index.add(hash);
-    const row = toColumns(record);
     const from = toInputColumns(input);
-    const { state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil } = row;
-    const { owner, digest, detail } = row;
     this.#insert.run(
       id,
       scopeId,
       hash,
       rankOf(key),
       key,
-      state,
-      fence,
-      attempts,
-      seenAt,
-      changedAt,
-      expiresAt,
-      leaseUntil,
-      owner,
-      digest,
-      detail,
+      ...columnValues(record),
       log,
       from.eventTime,
       from.bucket,
@@ -187,24 +175,8 @@ export class RecordRows {
 
   update(stored: StoredRow, { record, input, log }: SavedRow): void {
     const { id } = stored;
-    const row = toColumns(record);
     const from = toInputColumns(input);
-    const { state, fence, attempts, seenAt, changedAt, expiresAt, leaseUntil } = row;
-    this.#update.run(
-      state,
-      fence,
-      attempts,
-      seenAt,
-      changedAt,
-      expiresAt,
-      leaseUntil,
-      row.owner,
-      row.digest,
-      row.detail,
-      log,
-      from.input,
-      id,
-    );
+    this.#update.run(...columnValues(record), log, from.input, id);
     if (isSameEvent(stored.input, input)) return; // Y2 of ledger-tables.ts
     this.#updateEvent.run(from.eventTime, from.bucket, from.objectKey, id);
   }

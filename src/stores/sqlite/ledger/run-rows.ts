@@ -1,11 +1,9 @@
 // Run rows: runs in their table, by the rule of ledger/runs.ts.
 
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { DurationMs } from "../../../core/units.ts";
-import { epochMs } from "../../../core/units.ts";
-import { mergeRun, type RunStore, type StoredRun } from "../../../ledger/runs.ts";
+import { fromRunColumns, mergeRun, type RunStore } from "../../../ledger/runs.ts";
 import type { LedgerTime } from "../../../ledger/store-time.ts";
-import type { RunKind } from "../../../ports/ledger.ts";
 import type { GroupCommit } from "./group-commit.ts";
 import type { RecordRows } from "./record-rows.ts";
 
@@ -18,17 +16,14 @@ export interface SqliteRunParts {
   look<T>(read: () => T): T;
 }
 
-const SELECT = `SELECT id, kind, started_at AS startedAt, ended_at AS endedAt, seen_at AS seenAt,
-    code_digest AS codeDigest, config_digest AS configDigest, environment, parameters, counts,
-    expires_at AS expiresAt
-  FROM ledger_run WHERE scope = ?`;
+const SELECT = "SELECT * FROM ledger_run WHERE scope = ?";
 const PUT = "INSERT OR REPLACE INTO ledger_run VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 export function createSqliteRunStore(parts: SqliteRunParts): RunStore {
   const { db, rows, group, time, retentionMs, look } = parts;
   const find = (scopeId: number, id: string) => {
     const row = db.prepare(`${SELECT} AND id = ?`).get(scopeId, id);
-    return row === undefined ? null : fromRow(row);
+    return row === undefined ? null : fromRunColumns(row);
   };
   return {
     put: (scope, run) =>
@@ -58,24 +53,8 @@ export function createSqliteRunStore(parts: SqliteRunParts): RunStore {
         const before = start === null ? "" : "AND (started_at, id) < (?, ?)";
         const list = db.prepare(`${SELECT} ${before} ORDER BY started_at DESC, id DESC LIMIT ?`);
         const position = start === null ? [] : [start.startedAt, start.id];
-        return list.all(scopeId, ...position, limit).map(fromRow);
+        return list.all(scopeId, ...position, limit).map(fromRunColumns);
       });
     },
-  };
-}
-
-function fromRow(row: Record<string, SQLOutputValue>): StoredRun {
-  return {
-    id: String(row.id),
-    kind: row.kind as RunKind,
-    startedAt: epochMs(Number(row.startedAt)),
-    endedAt: row.endedAt === null ? null : epochMs(Number(row.endedAt)),
-    seenAt: epochMs(Number(row.seenAt)),
-    codeDigest: String(row.codeDigest),
-    configDigest: String(row.configDigest),
-    environment: String(row.environment),
-    parameters: String(row.parameters),
-    counts: String(row.counts),
-    expiresAt: epochMs(Number(row.expiresAt)),
   };
 }
