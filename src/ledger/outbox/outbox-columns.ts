@@ -1,4 +1,4 @@
-// Outbox columns: maps table rows to outbox rows and back; SQLite and PostgreSQL use the same columns.
+// Outbox columns: table rows as outbox rows, and back; the same in SQLite and PostgreSQL.
 
 import { epochMs } from "../../core/units.ts";
 import type { OutboxRow } from "../../ports/outbox.ts";
