@@ -88,6 +88,7 @@ async function auditStores(folder: string): Promise<void> {
     endedAt: "",
     sink: { checked: true, what: "" },
     queue: { read: "exact", messages: 0 },
+    quarantined: { sets: 0, rows: 0 },
     graceMs: 0,
   });
   const peakMib = process.resourceUsage().maxRSS / KIB_PER_MIB;

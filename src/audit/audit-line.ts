@@ -24,15 +24,16 @@ export const AUDIT_STATUSES = [
 /** Statuses that make an audit incomplete. */
 export const FAILURES: ReadonlySet<AuditStatus> = new Set(["missing", "orphan", "double"]);
 
-/** Statuses that a statement lists object by object. */
-export const LISTED: ReadonlySet<AuditStatus> = new Set([
-  ...FAILURES,
-  "unknown",
+/** Statuses of objects that are accounted for, and not applied. */
+export const NOT_APPLIED = [
   "dead-lettered",
   "held",
   "in-flight",
   "waiting",
-]);
+] as const satisfies readonly AuditStatus[];
+
+/** Statuses that a statement lists object by object. */
+export const LISTED: ReadonlySet<AuditStatus> = new Set([...FAILURES, "unknown", ...NOT_APPLIED]);
 
 /** What an audit says about one object version. */
 export interface AuditLine {
@@ -56,6 +57,11 @@ export function lineText({ key, versionId, etag, size, at, status, records }: Au
 export function zeroCounts(): Record<AuditStatus, number> {
   const zero = AUDIT_STATUSES.map((status): [AuditStatus, number] => [status, 0]);
   return Object.fromEntries(zero) as Record<AuditStatus, number>;
+}
+
+/** Objects that are accounted for, and not applied. */
+export function notApplied(counts: AuditCounts): number {
+  return NOT_APPLIED.reduce((sum, status) => sum + counts[status], 0);
 }
 
 export function sumCounts(all: Iterable<AuditCounts>): AuditCounts {

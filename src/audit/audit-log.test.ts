@@ -20,6 +20,7 @@ function summary(startedAt: number): AuditSummary {
     counts: {} as AuditCounts,
     digest: "0".repeat(64),
     exceptions: [],
+    quarantined: { sets: 0, rows: 0 },
     sinkChecked: true,
   };
 }

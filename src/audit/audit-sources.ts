@@ -15,10 +15,12 @@ import {
   subtractMs,
 } from "../core/units.ts";
 import { isHeldFailure } from "../ingest/late/held-note.ts";
+import { quarantinedSets } from "../ingest/quarantine/quarantine-access.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { listedPartOf } from "../ingest/spec/listed-part.ts";
-import type { AuditSummary } from "../ports/audit.ts";
+import type { AuditedQuarantine, AuditSummary } from "../ports/audit.ts";
 import type { Random } from "../ports/random.ts";
+import type { LedgerScope } from "../ports/record.ts";
 import type { AuditLine } from "./audit-line.ts";
 import { type AuditPorts, type AuditProgress, runAudit } from "./run-audit.ts";
 import { type Statement, StatementBuilder } from "./statement.ts";
@@ -58,6 +60,13 @@ interface AuditListeners {
 export interface AuditSources extends AuditPorts {
   readonly random: Random;
   readonly sink: Statement["sink"];
+}
+
+interface WindowedPart {
+  readonly bucket: string;
+  readonly prefix: string;
+  readonly from: EpochMs | null;
+  readonly to: EpochMs;
 }
 
 /** Audits what is open already. */
@@ -110,8 +119,27 @@ export async function auditSources(
     endedAt: formatInstant(clock.now()),
     sink: sources.sink,
     queue: { read: queue.kind, messages: queue.messages },
+    quarantined: await quarantinedIn(sources, scope, { bucket, prefix, from, to }),
     graceMs,
   });
+}
+
+/** Open sets of events in the window; read last, so that every commit that was seen counts. */
+async function quarantinedIn(
+  { ledger }: AuditSources,
+  scope: LedgerScope,
+  { bucket, prefix, from, to }: WindowedPart,
+): Promise<AuditedQuarantine> {
+  let [sets, rows] = [0, 0];
+  for await (const set of quarantinedSets(ledger, scope)) {
+    const { event } = set.facts;
+    const at = instantOf(event.event_time);
+    if (event.bucket !== bucket || !event.key.startsWith(prefix)) continue;
+    if (at >= to || (from !== null && at < from)) continue;
+    sets += 1;
+    rows += set.rows.length;
+  }
+  return { sets, rows };
 }
 
 /** Throws TG_VALUE_INVALID for a window that cannot be audited. */
@@ -171,7 +199,7 @@ function refuse(message: string): never {
 
 /** The short form that the ledger keeps. */
 export function summaryOf(statement: Statement): AuditSummary {
-  const { id, subject, window, verdict, counts, digest, exceptions, sink } = statement;
+  const { id, subject, window, verdict, counts, quarantined, digest, exceptions, sink } = statement;
   const { bucket, prefix, suffix } = subject;
   return {
     id,
@@ -184,6 +212,7 @@ export function summaryOf(statement: Statement): AuditSummary {
     to: instantOf(window.to),
     verdict,
     counts,
+    quarantined,
     digest,
     exceptions: exceptions
       .slice(0, SUMMARY_EXCEPTIONS)

@@ -130,7 +130,10 @@ export class SecondLook {
       return say(line, "waiting", "its event is in the queue");
     }
     const isYoung = line.at > subtractMs(startedAt, graceMs);
-    return isYoung ? say(line, "waiting", "new, and its event may still arrive") : null;
+    if (!isYoung) return null;
+    const isEmpty = queue.messages === 0;
+    const where = isEmpty ? "its event is not in the queue; it may" : "its event may";
+    return say(line, "waiting", `new, and ${where} still arrive`);
   }
 
   /** `same` is what fresh reads say about the line; undefined if it is not there any more. */

@@ -7,13 +7,29 @@
 //   T4. A segment that the ledger may have forgotten is carried over from the earlier statement,
 //       and says so. Its lines are not judged again.
 //   T5. Memory holds a hash per day, and EXCEPTIONS_MAX exceptions. The counts are always complete.
+//   T6. "complete" means that all is applied. What waits, failed, or is held or quarantined is
+//       accounted for, and not applied.
 
 import { canonicalJson } from "../core/encoding/canonical-json.ts";
 import { createDigest, type Digest, sha256Hex } from "../core/encoding/hash.ts";
 import { formatInstant, parseInstant } from "../core/encoding/rfc3339.ts";
 import { days, type EpochMs, epochMs } from "../core/units.ts";
-import type { AuditCounts, AuditException, AuditStatus, AuditVerdict } from "../ports/audit.ts";
-import { type AuditLine, FAILURES, LISTED, lineText, sumCounts, zeroCounts } from "./audit-line.ts";
+import type {
+  AuditCounts,
+  AuditException,
+  AuditedQuarantine,
+  AuditStatus,
+  AuditVerdict,
+} from "../ports/audit.ts";
+import {
+  type AuditLine,
+  FAILURES,
+  LISTED,
+  lineText,
+  notApplied,
+  sumCounts,
+  zeroCounts,
+} from "./audit-line.ts";
 
 export const STATEMENT_SCHEMA = "https://tidegate.dev/schemas/audit-statement-1.json";
 
@@ -77,6 +93,8 @@ export interface Statement {
   readonly endedAt: string;
   readonly verdict: AuditVerdict;
   readonly counts: AuditCounts;
+  /** At the end of the audit, of events in the window. */
+  readonly quarantined: AuditedQuarantine;
   readonly ledger: {
     /** Objects that were modified earlier may have records that the ledger has forgotten. */
     readonly forgetsBefore: string;
@@ -127,7 +145,7 @@ export interface StatementWindow {
 
 export type StatementFacts = Pick<
   Statement,
-  "id" | "startedAt" | "endedAt" | "sink" | "queue" | "graceMs"
+  "id" | "startedAt" | "endedAt" | "sink" | "queue" | "quarantined" | "graceMs"
 >;
 
 /** Collects lines in the order of keys and ends as a statement. */
@@ -199,7 +217,7 @@ export class StatementBuilder {
       ...facts,
       subject,
       window,
-      verdict: verdictOf(counts),
+      verdict: verdictOf(counts, facts.quarantined),
       counts,
       ledger: { forgetsBefore: formatInstant(forgetsBefore) },
       cuts: this.#cuts.map((at) => formatInstant(epochMs(at))),
@@ -257,9 +275,11 @@ function flush(segment: OpenSegment): void {
   segment.text = "";
 }
 
-function verdictOf(counts: AuditCounts): AuditVerdict {
+/** T6 */
+function verdictOf(counts: AuditCounts, { rows }: AuditedQuarantine): AuditVerdict {
   if (counts.missing + counts.orphan + counts.double > 0) return "incomplete";
-  return counts.unknown > 0 ? "undecided" : "complete";
+  if (counts.unknown > 0) return "undecided";
+  return notApplied(counts) + rows > 0 ? "accounted" : "complete";
 }
 
 /** T2 */
@@ -285,14 +305,16 @@ export function digestOf(statement: object): string {
 
 /** What is wrong with a statement's digests; null if nothing is. */
 export function statementProblem(statement: Statement): string | null {
-  const { subject, window, segments, counts, verdict } = statement;
+  const { subject, window, segments, counts, verdict, quarantined } = statement;
   if (digestOf(statement) !== statement.digest) return "its content does not match its digest";
   if (chainOf(subject, window.from, segments) !== statement.chain) {
     return "its segments do not match its chain";
   }
   const sum = sumCounts(segments.map((segment) => segment.counts));
   if (canonicalJson(sum) !== canonicalJson(counts)) return "its counts do not match its segments";
-  return verdictOf(counts) === verdict ? null : "its verdict does not match its counts";
+  return verdictOf(counts, quarantined) === verdict
+    ? null
+    : "its verdict does not match its counts";
 }
 
 function changesOf(

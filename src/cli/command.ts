@@ -14,12 +14,15 @@ export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 /** The command has stopped, and handlers of the user that ignored their signal were abandoned. */
 export const EXIT_ABANDONED = 3;
+/** Everything is accounted for, and something is not applied. */
+export const EXIT_NOT_APPLIED = 4;
 
 export type ExitCode =
   | typeof EXIT_OK
   | typeof EXIT_FAILED
   | typeof EXIT_USAGE
-  | typeof EXIT_ABANDONED;
+  | typeof EXIT_ABANDONED
+  | typeof EXIT_NOT_APPLIED;
 
 export interface Flag<T> {
   /** Placeholder of the value in help texts; null for a flag without a value. */

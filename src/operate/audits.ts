@@ -40,7 +40,7 @@ import {
 } from "./backfill.ts";
 import type { Sources } from "./sources.ts";
 
-export { AUDIT_STATUSES, type AuditLine, lineText } from "../audit/audit-line.ts";
+export { AUDIT_STATUSES, type AuditLine, lineText, notApplied } from "../audit/audit-line.ts";
 export type { AuditRequest } from "../audit/audit-sources.ts";
 export type { AuditProgress } from "../audit/run-audit.ts";
 export type {

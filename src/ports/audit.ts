@@ -39,10 +39,18 @@ export type AuditStatus =
 export type AuditCounts = Readonly<Record<AuditStatus, number>>;
 
 /**
- * "complete": nothing is missing, orphaned or doubled. "incomplete": something is. "undecided":
- * nothing is, as far as it can be judged, but something is unknown.
+ * "complete": everything is applied, once. "accounted": nothing is lost, but something is not
+ * applied: dead-lettered, held, in flight, waiting or quarantined. "incomplete": something is
+ * missing, orphaned or doubled. "undecided": nothing is, as far as it can be judged, but something
+ * is unknown.
  */
-export type AuditVerdict = "complete" | "incomplete" | "undecided";
+export type AuditVerdict = "complete" | "accounted" | "incomplete" | "undecided";
+
+/** Rows of applied objects that their schema rejected, and that wait in quarantine. */
+export interface AuditedQuarantine {
+  readonly sets: number;
+  readonly rows: number;
+}
 
 /** An object version whose status needs attention. */
 export interface AuditException {
@@ -68,6 +76,7 @@ export interface AuditSummary {
   readonly to: EpochMs;
   readonly verdict: AuditVerdict;
   readonly counts: AuditCounts;
+  readonly quarantined: AuditedQuarantine;
   /** SHA-256 of the statement. */
   readonly digest: string;
   /** The first exceptions of the statement. */

@@ -211,6 +211,7 @@ export const AUDIT = {
   exceptions: [
     { key: HOSTILE_KEY, versionId: "v1", status: "missing", reason: `no record of ${HOSTILE}` },
   ],
+  quarantined: { sets: 0, rows: 0 },
   sinkChecked: true,
 };
 

@@ -22,7 +22,9 @@ test("an audit takes a window, reports lines, and returns a statement", () => {
   type Lines = Extract<Step, { kind: "lines" }>["lines"];
   expectTypeOf<Lines>().toEqualTypeOf<readonly AuditLine[]>();
   expectTypeOf(audits.run).toBeCallableWith(request);
-  expectTypeOf<Statement["verdict"]>().toEqualTypeOf<"complete" | "incomplete" | "undecided">();
+  expectTypeOf<Statement["verdict"]>().toEqualTypeOf<
+    "complete" | "accounted" | "incomplete" | "undecided"
+  >();
   expectTypeOf<Statement["counts"]>().toExtend<Readonly<Record<AuditStatus, number>>>();
   expectTypeOf(signStatement).returns.toEqualTypeOf<Statement>();
 });

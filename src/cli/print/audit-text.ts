@@ -1,7 +1,14 @@
 // Audit text: what people read about an audit.
 
+import { unreachable } from "../../core/assert.ts";
+import { counted } from "../../core/encoding/counted.ts";
 import { printable } from "../../core/encoding/printable.ts";
-import { AUDIT_STATUSES, type AuditProgress, type Statement } from "../../operate/audits.ts";
+import {
+  AUDIT_STATUSES,
+  type AuditProgress,
+  notApplied,
+  type Statement,
+} from "../../operate/audits.ts";
 
 /** Exceptions on the screen; the file has all. */
 const SHOWN_MAX = 20;
@@ -11,7 +18,7 @@ export function auditProgress({ objects, key }: AuditProgress): string {
 }
 
 export function auditLines(statement: Statement): string[] {
-  const { subject, window, counts, verdict, sink, queue, ledger, digest } = statement;
+  const { subject, window, counts, sink, queue, ledger, digest } = statement;
   const { bucket, prefix, pipeline } = subject;
   const times = `${window.from ?? "the first object"} to ${window.to}`;
   const versions = AUDIT_STATUSES.reduce((sum, status) => sum + counts[status], 0);
@@ -27,15 +34,38 @@ export function auditLines(statement: Statement): string[] {
     `Ledger: forgets before ${ledger.forgetsBefore}`,
     ...previousLines(statement),
     `Digest: ${digest}${statement.signature === null ? "" : ", signed"}`,
-    `Verdict: ${VERDICTS[verdict]}`,
+    ...quarantineLines(statement),
+    "Rows: not compared; a row that was changed or deleted since its commit is not seen",
+    `Verdict: ${verdictText(statement)}`,
   ];
 }
 
-const VERDICTS: Readonly<Record<Statement["verdict"], string>> = {
-  complete: "complete; nothing is missing, orphaned or applied twice",
-  incomplete: "INCOMPLETE",
-  undecided: "UNDECIDED; some objects cannot be judged",
-};
+/** What a verdict means, in numbers. */
+function verdictText({ verdict, counts, quarantined: { rows } }: Statement): string {
+  switch (verdict) {
+    case "complete":
+      return `complete; ${counts.committed} applied, nothing is missing, orphaned or applied twice`;
+    case "accounted": {
+      const parts = [
+        `${counts.committed} applied`,
+        ...(notApplied(counts) > 0 ? [`${notApplied(counts)} not applied`] : []),
+        ...(rows > 0 ? [`${counted(rows, "row")} quarantined`] : []),
+      ];
+      return `accounted for: ${parts.join(", ")}`;
+    }
+    case "incomplete":
+      return "INCOMPLETE";
+    case "undecided":
+      return "UNDECIDED; some objects cannot be judged";
+    default:
+      return unreachable(verdict);
+  }
+}
+
+function quarantineLines({ quarantined: { sets, rows } }: Statement): string[] {
+  if (rows === 0) return [];
+  return [`Quarantine: ${counted(rows, "row")} of ${counted(sets, "object")}, not applied`];
+}
 
 function exceptionLines({ exceptions, exceptionsOmitted }: Statement): string[] {
   const shown = exceptions.slice(0, SHOWN_MAX).map(({ key, versionId, status, reason }) => {

@@ -95,7 +95,9 @@ function digestOf(world: AuditWorld, lines: readonly AuditLine[]): string {
   for (const line of lines) builder.add(line);
   const sink = { checked: false, what: "" };
   const queue = { read: "exact", messages: 0 } as const;
-  return builder.end({ id: "i", startedAt: "", endedAt: "", sink, queue, graceMs: 0 }).digest;
+  const quarantined = { sets: 0, rows: 0 };
+  const facts = { id: "i", startedAt: "", endedAt: "", sink, queue, quarantined, graceMs: 0 };
+  return builder.end(facts).digest;
 }
 
 test.each([true, false])(

@@ -15,6 +15,7 @@ const AUDIT = {
   counts: {} as never,
   digest: "d1",
   exceptions: [{ key: "ann-smith/1.csv", versionId: null, status: "missing", reason: "" }],
+  quarantined: { sets: 0, rows: 0 },
   sinkChecked: true,
 } as const;
 

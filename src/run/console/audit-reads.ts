@@ -33,9 +33,9 @@ export async function readAudit(
 /** Only the fields that the API has, whatever else a later version stores. */
 function auditView(audit: AuditSummary): AuditSummary {
   const { id, startedAt, endedAt, bucket, prefix, from, to, verdict } = audit;
-  const { counts, digest, exceptions, sinkChecked } = audit;
+  const { counts, quarantined, digest, exceptions, sinkChecked } = audit;
   const window = { startedAt, endedAt, bucket, prefix, from, to };
-  return { id, ...window, verdict, counts, digest, exceptions, sinkChecked };
+  return { id, ...window, verdict, counts, quarantined, digest, exceptions, sinkChecked };
 }
 
 /** A1 */

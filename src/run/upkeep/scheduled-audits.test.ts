@@ -28,6 +28,7 @@ function world(fail = false, suffix: string | undefined = undefined) {
     counts: { ...zeroCounts(), committed: 5, double: 2 },
     digest: "d",
     exceptions: [],
+    quarantined: { sets: 0, rows: 0 },
     sinkChecked: true,
   });
   const telemetry = {

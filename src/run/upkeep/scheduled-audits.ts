@@ -73,7 +73,7 @@ export function startAudits(
     await saveAudit(ledger, scope, summary);
     report(summary);
     const { verdict, counts, digest } = summary;
-    const level = verdict === "complete" ? "info" : "warn";
+    const level = verdict === "complete" || verdict === "accounted" ? "info" : "warn";
     telemetry.log(level, `audit: ${verdict}`, { verdict, digest, ...counts });
   }
 

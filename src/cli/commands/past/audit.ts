@@ -1,16 +1,19 @@
 // tidegate audit: compares bucket, ledger and sink, and writes a statement.
 //   A1. The exit code is 0 only if the window is complete. Something missing, orphaned or doubled,
-//       or something that cannot be judged, is 1.
+//       or something that cannot be judged, is 1. If all is accounted for, and something is not
+//       applied, it is 4.
 //   A2. A repair ingests what is missing and audits the window again.
 
 import { closeSync, openSync, writeSync } from "node:fs";
 import { counted } from "../../../core/encoding/counted.ts";
-import type { AuditLine } from "../../../operate/audits.ts";
+import type { AuditLine, Statement } from "../../../operate/audits.ts";
 import { boundHeap, boundThreadHeaps } from "../../../platform/bound-heap.ts";
 import {
   command,
   EXIT_FAILED,
+  EXIT_NOT_APPLIED,
   EXIT_OK,
+  type ExitCode,
   text,
   toggle,
   UsageError,
@@ -21,6 +24,12 @@ import { sourceOptions } from "../../flags/location-flags.ts";
 import { timeFlag } from "../../flags/time-flag.ts";
 import { stopSignal } from "../../stop-signals.ts";
 
+const EXITS = {
+  complete: EXIT_OK,
+  accounted: EXIT_NOT_APPLIED,
+  incomplete: EXIT_FAILED,
+  undecided: EXIT_FAILED,
+} as const satisfies Record<Statement["verdict"], ExitCode>;
 const GRACE_SECONDS_MAX = 1_209_600;
 const SECOND_MS = 1_000;
 
@@ -113,7 +122,7 @@ export const auditCommand = command({
     if (flags.out !== undefined) operate.writeStatement(flags.out, statement);
     if (flags.json) out.line(JSON.stringify(statement));
     else for (const line of words.auditLines(statement)) out.line(line);
-    return statement.verdict === "complete" ? EXIT_OK : EXIT_FAILED; // A1
+    return EXITS[statement.verdict]; // A1
   },
 });
 

@@ -471,7 +471,7 @@ export interface ApiSchema {
     readonly prefix: string;
     readonly from: number | null;
     readonly to: number;
-    readonly verdict: "complete" | "incomplete" | "undecided";
+    readonly verdict: "complete" | "accounted" | "incomplete" | "undecided";
     readonly counts: {
       readonly committed: number;
       readonly superseded: number;
@@ -505,6 +505,7 @@ export interface ApiSchema {
         | "double";
       readonly reason: string;
     }[];
+    readonly quarantined: { readonly sets: number; readonly rows: number };
     readonly sinkChecked: boolean;
   };
   AuditList: { readonly audits: readonly ApiSchema["Audit"][]; readonly next: string | null };

@@ -14,6 +14,7 @@ type Audit = ApiSchema["Audit"];
 
 const TONES: Readonly<Record<Audit["verdict"], Tone>> = {
   complete: "good",
+  accounted: "warn",
   incomplete: "bad",
   undecided: "warn",
 };
