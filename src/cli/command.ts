@@ -16,13 +16,16 @@ export const EXIT_USAGE = 2;
 export const EXIT_ABANDONED = 3;
 /** Everything is accounted for, and something is not applied. */
 export const EXIT_NOT_APPLIED = 4;
+/** Nothing was found, but not everything was read, which --strict does not accept. */
+export const EXIT_UNREAD = 5;
 
 export type ExitCode =
   | typeof EXIT_OK
   | typeof EXIT_FAILED
   | typeof EXIT_USAGE
   | typeof EXIT_ABANDONED
-  | typeof EXIT_NOT_APPLIED;
+  | typeof EXIT_NOT_APPLIED
+  | typeof EXIT_UNREAD;
 
 export interface Flag<T> {
   /** Placeholder of the value in help texts; null for a flag without a value. */

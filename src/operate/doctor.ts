@@ -1,7 +1,7 @@
 // Examine: collects everything that the doctor can read about a project and runs the rules on it.
 
 import { readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve, sep } from "node:path";
 import { refuseConfig } from "../core/errors.ts";
 import { readCode } from "../doctor/code/read-code.ts";
 import { withoutIgnored } from "../doctor/ignored-findings.ts";
@@ -10,6 +10,7 @@ import { diagnose } from "../doctor/rules/all-rules.ts";
 import { EMPTY_SETUP, joinSetups, type Setup } from "../doctor/setup.ts";
 import { loadTerraform } from "../doctor/terraform/load-terraform.ts";
 import { terraformSetup } from "../doctor/terraform/terraform-setup.ts";
+import type { Unread } from "../doctor/unread.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { findServer } from "../run/open/find-server.ts";
 import { loadPipeline } from "../run/open/load-pipeline.ts";
@@ -36,8 +37,8 @@ export interface Examination {
   readonly findings: readonly Finding[];
   /** What was read, in words. */
   readonly checked: readonly string[];
-  /** What could not be read, one sentence each. */
-  readonly notes: readonly string[];
+  /** What was not read: a report without findings says nothing about it. */
+  readonly unread: readonly Unread[];
 }
 
 export async function examine(options: ExamineOptions): Promise<Examination> {
@@ -50,14 +51,14 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const pipeline = file === undefined ? null : await loadPipeline(file);
   if (file !== undefined && pipeline !== null) parts.push(examinePipeline(pipeline, file));
   if (terraform !== undefined) parts.push(examineTerraform(terraform));
-  if (folder !== undefined) parts.push(examineCode(folder));
+  if (folder !== undefined) parts.push(examineCode(folder, terraform));
   if (queues.length > 0) parts.push(await examineLive(options, queues, pipeline));
   const setup = joinSetups(parts.map((part) => part.setup));
   return {
     setup,
     findings: withoutIgnored(diagnose(setup), linesOf),
     checked: parts.map(({ checked }) => checked),
-    notes: parts.flatMap(({ notes }) => notes),
+    unread: parts.flatMap(({ unread }) => unread),
   };
 }
 
@@ -72,37 +73,43 @@ function linesOf(file: string): readonly string[] | null {
 interface Examined {
   readonly setup: Setup;
   readonly checked: string;
-  readonly notes: readonly string[];
+  readonly unread: readonly Unread[];
 }
 
 function examinePipeline(pipeline: Pipeline, file: string): Examined {
   const setup = { ...EMPTY_SETUP, pipeline: observedPipelineOf(pipeline, file) };
-  return { setup, checked: `pipeline ${pipeline.name}`, notes: [] };
+  return { setup, checked: `pipeline ${pipeline.name}`, unread: [] };
 }
 
 /** The Terraform files of a folder and of the modules it calls. */
 export function examineTerraform(folder: string): Examined {
   const { scopes, unread } = loadTerraform(folder, TERRAFORM_ON_DISK);
   const setup = terraformSetup(scopes);
-  const notes = unread.map((source) => `module ${source} was not read: it is not in this project`);
-  return { setup, checked: `Terraform in ${folder} (${counted(setup)})`, notes };
+  return { setup, checked: `Terraform in ${folder} (${counted(setup)})`, unread };
 }
 
 function counted({ queues, alarms = [] }: Setup): string {
   return `queues: ${queues.length}, alarms: ${alarms.length}`;
 }
 
-function examineCode(folder: string): Examined {
-  const { code, documents, truncated } = readProject(folder);
-  const { patterns, unread } = readCode(code, documents);
-  const notes = unread.map(({ file, problem }) => `${file} was not read: ${problem}`);
-  if (truncated)
-    notes.push(`${folder} has more files than the doctor reads; name a smaller --code`);
+function examineCode(folder: string, terraform: string | undefined): Examined {
+  const project = readProject(folder);
+  const { patterns, unread } = readCode(project.code, project.documents);
   return {
     setup: { ...EMPTY_SETUP, code: patterns },
-    checked: `code in ${folder} (files: ${code.length})`,
-    notes,
+    checked: `code in ${folder} (files: ${project.code.length})`,
+    unread: [...project.unread, ...unread, ...terraformBeside(project.terraform, terraform)],
   };
+}
+
+/** Folders with Terraform files beside the code that are not those of --terraform. */
+function terraformBeside(folders: readonly string[], named = ""): readonly Unread[] {
+  const given = resolve(named);
+  return folders.flatMap((folder): readonly Unread[] => {
+    if (named !== "" && `${resolve(folder)}${sep}`.startsWith(`${given}${sep}`)) return [];
+    const text = `${folder} has Terraform files; name it with --terraform`;
+    return [{ reason: "unnamed", text }];
+  });
 }
 
 async function examineLive(
@@ -115,5 +122,6 @@ async function examineLive(
   const server = await findServer({ endpoint, region, data });
   const { setup, notes } = await readLiveSetup({ queues, bucket, server });
   const names = setup.queues.map(({ name }) => name).join(", ");
-  return { setup, checked: `live queues ${names}`, notes };
+  const unread = notes.map((text) => ({ reason: "refused" as const, text }));
+  return { setup, checked: `live queues ${names}`, unread };
 }

@@ -4,6 +4,7 @@
 //   C2. Tests are read only for compliance tests: what they do on purpose is not reported.
 
 import type { CodePattern } from "../setup.ts";
+import type { Unread } from "../unread.ts";
 import type { CodeContext, CodeFile } from "./code-context.ts";
 import { consumerPatterns } from "./consumer-patterns.ts";
 import { attributePatterns, producerPatterns } from "./producer-patterns.ts";
@@ -12,8 +13,8 @@ import { literalText, parseCode, propertiesOf } from "./syntax-tree.ts";
 
 export interface CodeReading {
   readonly patterns: readonly CodePattern[];
-  /** Files that could not be parsed, with the reason. */
-  readonly unread: readonly { readonly file: string; readonly problem: string }[];
+  /** Files that could not be parsed. */
+  readonly unread: readonly Unread[];
 }
 
 const TEST_FILE = /(^|\/)(tests?|__tests__)\/|\.(test|spec)\.[mc]?[jt]s$/;
@@ -28,7 +29,7 @@ export function readCode(
   documents: readonly CodeFile[] = [],
 ): CodeReading {
   const patterns: CodePattern[] = [];
-  const unread: { file: string; problem: string }[] = [];
+  const unread: Unread[] = [];
   const checks = [...files, ...documents].filter(({ file, text }) => {
     return (TEST_FILE.test(file) || !CODE_FILE.test(file)) && COMPLIANCE.test(withoutNotes(text));
   });
@@ -36,7 +37,7 @@ export function readCode(
     if (TEST_FILE.test(file) || !RELEVANT.test(text)) continue; // C2
     const tree = parseCode(file, text);
     if (tree.problem !== null) {
-      unread.push({ file, problem: tree.problem });
+      unread.push({ reason: "unparsed", text: `${file} does not parse: ${tree.problem}` });
       continue;
     }
     const report: CodeContext["report"] = (pattern, at, detail) => {

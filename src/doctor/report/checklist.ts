@@ -7,10 +7,12 @@ import type { Finding } from "../rule.ts";
 import { consumedQueues } from "../rules/consumed-queues.ts";
 import { spanText } from "../rules/words.ts";
 import type { Setup } from "../setup.ts";
+import { type Unread, unreadSummary } from "../unread.ts";
 
 interface Examined {
   readonly setup: Setup;
   readonly findings: readonly Finding[];
+  readonly unread: readonly Unread[];
 }
 
 interface Tick {
@@ -170,7 +172,7 @@ export const CHECKLIST: readonly ChecklistItem[] = [
   },
 ];
 
-export function checklistText({ setup, findings }: Examined): readonly string[] {
+export function checklistText({ setup, findings, unread }: Examined): readonly string[] {
   const lines: string[] = [];
   let list = "";
   for (const item of CHECKLIST) {
@@ -179,7 +181,8 @@ export function checklistText({ setup, findings }: Examined): readonly string[] 
     const { done, evidence } = judge(item, setup, findings);
     lines.push(`- [${done ? "x" : " "}] ${item.item}`, `      ${evidence}`);
   }
-  return lines;
+  const missing = unreadSummary(unread);
+  return missing === null ? lines : [...lines, "", missing];
 }
 
 function judge({ rules, tick }: ChecklistItem, setup: Setup, findings: readonly Finding[]): Tick {

@@ -1,14 +1,16 @@
 // Diagnosis JSON: findings for programs: plain JSON, and SARIF 2.1.0 for code scanning.
 
-import type { Finding, Rule } from "../rule.ts";
+import type { Rule } from "../rule.ts";
 import type { Location } from "../setup.ts";
+import type { Diagnosis } from "./diagnosis-text.ts";
 
 const SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json";
 const INFORMATION = "https://www.npmjs.com/package/tidegate";
 
-export function diagnosisJson(findings: readonly Finding[], checked: readonly string[]) {
+export function diagnosisJson({ findings, checked, unread }: Diagnosis) {
   return {
     checked,
+    unread: unread.map(({ reason, text, count = 1 }) => ({ reason, text, count })),
     findings: findings.map(({ rule, location, message }) => ({
       rule: rule.id,
       name: rule.name,
@@ -21,9 +23,9 @@ export function diagnosisJson(findings: readonly Finding[], checked: readonly st
   };
 }
 
-/** A SARIF log with one run. */
+/** A SARIF log with one run; what was not read is a notification of the run. */
 export function diagnosisSarif(
-  findings: readonly Finding[],
+  { findings, unread }: Pick<Diagnosis, "findings" | "unread">,
   rules: readonly Rule[],
   version: string,
 ) {
@@ -40,6 +42,15 @@ export function diagnosisSarif(
             rules: rules.map(sarifRule),
           },
         },
+        invocations: [
+          {
+            executionSuccessful: true,
+            toolExecutionNotifications: unread.map(({ text }) => ({
+              level: "warning" as const,
+              message: { text: `not read: ${text}` },
+            })),
+          },
+        ],
         columnKind: "utf16CodeUnits" as const,
         results: findings.map(({ rule, location, message }) => ({
           ruleId: rule.id,

@@ -2,14 +2,19 @@
 
 import type { Finding, Rule, Severity } from "../rule.ts";
 import type { Location } from "../setup.ts";
+import { type Unread, unreadSummary } from "../unread.ts";
+
+/** The outcome of a check. */
+export interface Diagnosis {
+  readonly findings: readonly Finding[];
+  readonly checked: readonly string[];
+  readonly unread: readonly Unread[];
+}
 
 const SEVERITIES: readonly Severity[] = ["error", "warning", "note"];
 
-/** The lines of a report; `checked` says what was read. */
-export function diagnosisText(
-  findings: readonly Finding[],
-  checked: readonly string[],
-): readonly string[] {
+/** The lines of a report; `checked` says what was read, and `unread` what was not. */
+export function diagnosisText({ findings, checked, unread }: Diagnosis): readonly string[] {
   const lines = findings.flatMap(({ rule, location, message }) => [
     `${rule.severity.padEnd(7)} ${rule.id} ${locationText(location)}`,
     `        ${message}`,
@@ -18,10 +23,11 @@ export function diagnosisText(
     const count = findings.filter(({ rule }) => rule.severity === severity).length;
     return `${count} ${severity}${count === 1 ? "" : "s"}`;
   });
+  const missing = unreadSummary(unread);
   return [
     ...lines,
     ...(lines.length === 0 ? [] : [""]),
-    `checked ${checked.join(", ")}: ${counts.join(", ")}`,
+    `checked ${checked.join(", ")}: ${counts.join(", ")}${missing === null ? "" : `; ${missing}`}`,
   ];
 }
 

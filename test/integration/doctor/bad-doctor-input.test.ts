@@ -98,7 +98,25 @@ test("code that does not parse: noted with the reason, and all other code is che
   });
   const { code, said } = await doctor("--code", path);
   expect(code).toBe(0);
-  expect(said).toMatch(/broken\.ts was not read: /);
+  expect(said).toMatch(/^warning: not read: .*broken\.ts does not parse: /);
+});
+
+test("a code folder that does not exist, or is a file: exit code 2, with its name", async () => {
+  const nowhere = join(folder, "nowhere");
+  const said = `the folder ${nowhere} does not exist`;
+  expect(await doctor("--code", nowhere)).toEqual({ code: 2, said });
+  const file = join(folderOf("file", { "a.ts": "" }), "a.ts");
+  expect((await doctor("--code", file)).said).toBe(`${file} is not a folder`);
+});
+
+test("a Terraform file that does not parse beside others: counted, and the others are checked", async () => {
+  const path = folderOf("half", {
+    "main.tf": 'resource "aws_sqs_queue" "alone" {}\n',
+    "other.tf": 'resource "aws_sqs_queue" {\n',
+  });
+  const { code, said } = await doctor("--terraform", path);
+  expect(code).toBe(1); // The queue has no dead-letter queue.
+  expect(said).toMatch(/^warning: not read: .*half\/other\.tf:\d+ is not valid Terraform: /);
 });
 
 test("a rule that does not exist: exit code 2, with the nearest name", async () => {

@@ -54,7 +54,7 @@ test("a new project on the embedded cloud has no findings, and neither has its l
   const queues = [devNames(pipeline).queue];
   const examination = await examine({ file, queues, endpoint: cloud.endpoint });
   expect(examination.findings).toEqual([]);
-  expect(examination.notes).toEqual([]);
+  expect(examination.unread).toEqual([]);
   const { setup } = examination;
   expect([setup.queues, setup.buckets, setup.subscriptions].map((list) => list.length)).toEqual([
     2, 1, 1,
@@ -121,7 +121,8 @@ describe("the report", () => {
       expect(URL.canParse(physical?.artifactLocation?.uri ?? "", "file:///")).toBe(true);
     }
     expect(run?.results).toHaveLength(1);
-    const typed = diagnosisSarif([], RULES, "1.0.0") satisfies Log; // Checked by the compiler.
+    // The compiler checks the type.
+    const typed = diagnosisSarif({ findings: [], unread: [] }, RULES, "1.0.0") satisfies Log;
     expect(typed.runs[0]?.results).toEqual([]);
   });
 
@@ -138,7 +139,11 @@ describe("the report", () => {
     const log: Log = JSON.parse(lines.join(""));
     expect([validate(log), validate.errors]).toEqual([true, null]);
     const live = RULES.map((rule) => ({ rule, location: { name: "queue q" }, message: "m" }));
-    const everyRule = diagnosisSarif(live as never, RULES, "1.0.0");
+    const everyRule = diagnosisSarif(
+      { findings: live as never, unread: [{ reason: "module", text: "m" }] },
+      RULES,
+      "1.0.0",
+    );
     expect([validate(everyRule), validate.errors]).toEqual([true, null]);
     const [result] = log.runs[0]?.results ?? [];
     expect(
@@ -184,7 +189,39 @@ output "arn" { value = module.queue.arn }
   });
   const { lines, notes } = await doctor("--terraform", root);
   expect(lines[0]).toContain("TGD007");
-  expect(notes).toEqual(["module hashicorp/consul/aws was not read: it is not in this project"]);
+  const missing = "module hashicorp/consul/aws is not in this project";
+  expect(notes).toEqual([`warning: not read: ${missing}`]);
+  expect(lines.at(-1)).toMatch(/1 error, .*; not read: 1 module outside of the project$/);
+  const { lines: json } = await doctor("--json", "--terraform", root);
+  expect(JSON.parse(json.join("")).unread).toEqual([{ reason: "module", text: missing, count: 1 }]);
+  const sarif: Log = JSON.parse((await doctor("--sarif", "--terraform", root)).lines.join(""));
+  const [said] = sarif.runs[0]?.invocations?.[0]?.toolExecutionNotifications ?? [];
+  expect(said?.message.text).toBe(`not read: ${missing}`);
+  const { lines: list } = await doctor("--checklist", "--terraform", root);
+  expect(list.at(-1)).toBe("not read: 1 module outside of the project");
+});
+
+test("what was not read is counted, and --strict has an exit code for it", async () => {
+  const path = folderOf("partly", {
+    "half.ts": "import sqs from 'sqs';\nconst = ;",
+    "main.go": 'import "github.com/aws/aws-sdk-go/service/sqs"',
+    "note.go": "package none",
+    "queue.tf": "",
+    "large.js": `// ${"x".repeat(1_024 * 1_024)}`,
+  });
+  const { code, lines, notes } = await doctor("--code", path);
+  expect(code).toBe(0);
+  const [, missing = ""] = lines.at(-1)?.split(": 0 errors, 0 warnings, 0 notes; not read: ") ?? [];
+  expect(missing.split(", ")).toEqual([
+    "1 file that does not parse",
+    "1 file over the size limit",
+    "1 file of a format that is not read",
+    "1 Terraform folder that was not named",
+  ]);
+  expect(notes).toHaveLength(4);
+  expect((await doctor("--code", path, "--strict")).code).toBe(5);
+  const whole = folderOf("whole", { "a.ts": "export const url: string = queueUrl;" });
+  expect((await doctor("--code", whole, "--strict")).code).toBe(0);
 });
 
 describe("the workflow of tidegate init --ci", () => {

@@ -3,7 +3,15 @@
 import { existsSync } from "node:fs";
 import { packageVersion } from "../../../platform/package-version.ts";
 import { SETTINGS } from "../../../run/config.ts";
-import { command, EXIT_FAILED, EXIT_OK, text, toggle, UsageError } from "../../command.ts";
+import {
+  command,
+  EXIT_FAILED,
+  EXIT_OK,
+  EXIT_UNREAD,
+  text,
+  toggle,
+  UsageError,
+} from "../../command.ts";
 import { ledgerLocation, serverLocation } from "../../flags/location-flags.ts";
 
 const PIPELINE_DEFAULT = "pipeline.ts";
@@ -33,6 +41,7 @@ export const doctor = command({
     checklist: toggle("Print a checklist of a safe pipeline, ticked, with evidence."),
     json: toggle("Print the findings as JSON."),
     sarif: toggle("Print the findings as SARIF 2.1.0, for code scanning."),
+    strict: toggle("Exit with 5 if something could not be read."),
     "list-rules": toggle("Print all rules and exit."),
   },
   async run({ argument, flags, out }) {
@@ -56,17 +65,18 @@ export const doctor = command({
       region,
       data,
     });
-    const { findings, checked, notes } = examination;
-    for (const note of notes) out.note(note);
+    const { findings, unread } = examination;
+    for (const { text: what } of unread) out.note(`warning: not read: ${what}`);
     if (flags.json || flags.sarif) {
       const document = flags.json
-        ? report.diagnosisJson(findings, checked)
-        : report.diagnosisSarif(findings, RULES, packageVersion());
+        ? report.diagnosisJson(examination)
+        : report.diagnosisSarif(examination, RULES, packageVersion());
       out.line(JSON.stringify(document));
     } else if (flags.checklist)
       for (const line of report.checklistText(examination)) out.line(line);
-    else for (const line of report.diagnosisText(findings, checked)) out.line(line);
+    else for (const line of report.diagnosisText(examination)) out.line(line);
     const failed = findings.some(({ rule }) => rule.severity === "error");
-    return failed ? EXIT_FAILED : EXIT_OK;
+    if (failed) return EXIT_FAILED;
+    return flags.strict && unread.length > 0 ? EXIT_UNREAD : EXIT_OK;
   },
 });
