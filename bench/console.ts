@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { performance as eventLoop } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { SendMessageBatchCommand, SQSClient } from "@aws-sdk/client-sqs";
+import { type RunningDev, startDev } from "../src/api/run.ts";
 import { epochMs } from "../src/core/units.ts";
 import { encodeDossier } from "../src/ingest/dead-letters/dossier.ts";
 import { pipeline } from "../src/ingest/spec/define-pipeline.ts";
@@ -22,7 +23,6 @@ import type { PipelineControl } from "../src/operate/pause.ts";
 import { systemPorts } from "../src/platform/index.ts";
 import type { Ledger } from "../src/ports/ledger.ts";
 import type { RecordInput } from "../src/ports/record.ts";
-import { type RunningDev, startDev } from "../src/run/dev/start-dev.ts";
 import { openLedger } from "../src/run/open/open-ledger.ts";
 
 const VIEW_MS_MAX = 1_000;

@@ -1,4 +1,4 @@
-// Console schema: writes the types of the console's page from the OpenAPI file of its API, so that
+// Console schema: writes the types of the console's API from the OpenAPI file of its API, so that
 // the page and the API cannot disagree (`node scripts/console-schema.ts`). A test compares them.
 
 import { spawnSync } from "node:child_process";
@@ -7,7 +7,7 @@ import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
 
-export const CONSOLE_SCHEMA = join(root, "src/console/app/data/api-schema.ts");
+export const CONSOLE_SCHEMA = join(root, "src/console/api/api-schema.ts");
 
 interface Schema {
   readonly $ref?: string;
@@ -67,7 +67,7 @@ function objectType({ properties, required = [], additionalProperties }: Schema)
 
 function formatted(text: string): string {
   const biome = join(root, "node_modules/.bin/biome");
-  const args = ["format", "--stdin-file-path=src/console/app/data/api-schema.ts"];
+  const args = ["format", "--stdin-file-path=src/console/api/api-schema.ts"];
   const { status, stdout, stderr } = spawnSync(biome, args, { cwd: root, input: text });
   if (status !== 0) throw new Error(`biome failed: ${stderr}`);
   return String(stdout);

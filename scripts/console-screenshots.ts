@@ -10,8 +10,8 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { uploads } from "../examples/stations/generate.ts";
 import stations from "../examples/stations/pipeline.ts";
+import { type RunningDev, startDev } from "../src/api/run.ts";
 import { openOperator } from "../src/operate/open-operator.ts";
-import { type RunningDev, startDev } from "../src/run/dev/start-dev.ts";
 import { launchBrowser } from "../test/support/console-browser.ts";
 
 const DOCS = join(import.meta.dirname, "../docs/images");

@@ -51,6 +51,10 @@ import {
 } from "./named-pipeline.ts";
 import { Once } from "./once.ts";
 
+export type { Clock } from "../ports/clock.ts";
+export type { Random } from "../ports/random.ts";
+export type { LedgerScope } from "../ports/record.ts";
+
 /** Which pipeline, and where its ledger and queues are. */
 export interface SourceOptions {
   /** The pipeline, its file or its name. Default: all pipelines of the ledger. */

@@ -71,7 +71,7 @@ const CALLERS = [
   "src/aws/**/*.ts",
   "src/stores/dynamodb/**/*.ts",
   "src/operate/infra/read-live.ts",
-  "src/run/console/aws-cloud.ts",
+  "src/operate/cloud/aws-cloud.ts",
   "src/adapters/task/ecs-launcher.ts",
 ];
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import orders from "../../examples/orders.ts";
-import { startDev } from "../../src/run/dev/start-dev.ts";
+import { startDev } from "../../src/api/run.ts";
 import { rowsOf } from "../support/markdown-table.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import orders from "../../examples/orders.ts";
-import { startDev } from "../../src/run/dev/start-dev.ts";
+import { startDev } from "../../src/api/run.ts";
 
 const root = join(import.meta.dirname, "../..");
 

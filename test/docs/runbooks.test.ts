@@ -11,8 +11,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type RunningDev, startDev } from "../../src/api/run.ts";
 import { runCli } from "../../src/cli/run-cli.ts";
-import { type RunningDev, startDev } from "../../src/run/dev/start-dev.ts";
 import { loadPipeline } from "../../src/run/open/load-pipeline.ts";
 import { eventually } from "../support/eventually.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";

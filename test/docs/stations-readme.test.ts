@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import stations from "../../examples/stations/pipeline.ts";
+import { type RunningDev, startDev } from "../../src/api/run.ts";
 import { systemClock } from "../../src/platform/system-clock.ts";
 import { createInbox, type Inbox } from "../../src/run/dev/inbox.ts";
-import { type RunningDev, startDev } from "../../src/run/dev/start-dev.ts";
 import { requirePart } from "../support/requires.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -134,12 +134,14 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "telemetry",
       "aws",
     ],
+    // Queues, topics and buckets of an embedded cloud in this process.
+    types: ["broker/engine", "broker/model"],
     packages: [
       "node:fs",
       "node:os",
       "node:path",
       "node:crypto",
-      // The reader of an audit.
+      // The readers of audits and of pages.
       "node:worker_threads",
       // The doctor and `infra diff` read what exists.
       "@aws-sdk/client-cloudwatch",
@@ -154,7 +156,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     ],
     machine: true,
   },
-  // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library, and serves the console.
+  // Assembles a pipeline for `tidegate run`, `tidegate dev` and the library.
   run: {
     imports: [
       ...RECORDS,
@@ -176,10 +178,6 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "doctor",
       "lineage",
       "lineage/recorded",
-      // The console is a client of the functions that an operator has.
-      "console",
-      "operate",
-      "replay",
     ],
     types: ["broker/engine", "broker/model"],
     files: ["src/broker/wire/protocol/host-guard.ts"], // One guard for all of our listeners.
@@ -219,6 +217,8 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     files: [
       "src/adapters/lambda/lambda-handler.ts",
       "src/adapters/lambda/open-lambda.ts",
+      "src/console/mount-console.ts", // For `startDev`.
+      "src/console/serve-console.ts",
       "src/platform/index.ts", // The system's clock and random numbers.
       "src/platform/print-error.ts",
       "src/sinks/objects/objects-sink.ts",
@@ -309,13 +309,22 @@ export const ROOMS: Readonly<Record<string, Room>> = {
     files: ["src/run/dev/dev-setup.ts", "src/run/dev/put-object.ts"],
     packages: ["fast-check"],
   },
-  // The console's API: a read model over HTTP. `run` gives it its sources.
-  console: { imports: SEAMS, packages: [] },
+  // The console's API: parses requests, calls the functions of operate, and answers with JSON.
+  "console/api": { imports: ["core", "operate", "run"], packages: [] },
   // The web page: a client of the JSON API that runs in a browser, so it imports no other part.
   "console/app": {
     imports: [],
+    types: ["console/api"], // The answers of the API.
     files: ["src/core/encoding/printable.ts"], // The page shows what the command line shows.
     packages: ["preact", "uplot"],
+    machine: true,
+  },
+  // Serves API and page: on the port of an embedded cloud, or on a port of their own.
+  console: {
+    imports: [...SEAMS, "operate", "run", "cloud", "platform", "console/api"],
+    types: ["ingest"],
+    files: ["src/broker/wire/protocol/host-guard.ts"], // As in the embedded cloud.
+    packages: ["node:child_process", "node:fs", "node:os", "node:path", "node:url"],
     machine: true,
   },
   // Parses, calls and prints: what a command asks or does is a function of `operate` or `run`.
@@ -334,6 +343,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
       "src/testkit/proof/prove-handler.ts",
       "src/testkit/compliance/compliance.ts",
       "src/adapters/task/open-tasks.ts",
+      // `up`, `dev` and `console`: who serves a console.
+      "src/console/mount-console.ts",
+      "src/console/serve-console.ts",
+      "src/console/start-console.ts",
     ],
     packages: [
       "node:fs",

@@ -11,9 +11,8 @@
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
 import { type DurationMs, minutes } from "../../core/units.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { HttpRequest } from "../../ports/http/http.ts";
-import type { Random } from "../../ports/random.ts";
+import type { HttpRequest } from "../../operate/cloud/embedded-cloud.ts";
+import type { Clock, Random } from "../../operate/sources.ts";
 import { refuseRequest } from "./console-reply.ts";
 
 export interface AccessOptions {

@@ -4,15 +4,20 @@
 //       back. If the number differs, nothing is changed.
 //   A2. A purge names its queue twice: in the path and in the body.
 
-import type { ConsoleActions } from "../../ports/console/console-source.ts";
+import type { DeadLetterSelection, DropEvent, RedriveEvent } from "../../operate/dead-letters.ts";
+import { REDRIVE_DEFAULTS } from "../../operate/defaults.ts";
+import type { ReleaseEvent } from "../../operate/late.ts";
+import type { Operator } from "../../operate/open-operator.ts";
 import {
   type ConsoleCall,
   type ConsoleRoute,
   foundIn,
   knownScope,
+  operatorOf,
   textIn,
 } from "./console-call.ts";
 import { actionReply, refuseRequest } from "./console-reply.ts";
+import type { JobKind, JobStart, JobStep } from "./jobs.ts";
 import { aFlag, aNumber, anObject, aText, readOrder, required, texts } from "./read-order.ts";
 
 const AGE_MS_MAX = 10 * 365 * 86_400_000;
@@ -22,6 +27,8 @@ const MOVES_PER_SECOND_MAX = 500;
 const FOLLOW_S_MAX = 86_400;
 const DELAY_S_MAX = 900;
 const ATTRIBUTES_MAX = 10;
+const SECOND_MS = 1_000;
+const PERCENT = 100;
 const CREATED = 201;
 const ACCEPTED = 202;
 
@@ -39,17 +46,48 @@ function post(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
   return { method: "POST", path, action: true, answer };
 }
 
-function actionsOf({ source }: ConsoleCall): ConsoleActions {
-  if (source.actions !== null) return source.actions;
+/** The operator of an action that needs the pipeline's queue; the caller closes it. */
+async function withQueue(call: ConsoleCall): Promise<Operator> {
+  const { operator, watch } = call.source;
+  if (operator.queue !== undefined && (await watch.hasLedger())) {
+    return operatorOf(call, await knownScope(call));
+  }
   const message =
     "the console knows no queue of this pipeline; use tidegate console --pipeline FILE";
   return refuseRequest(409, "NoPipeline", message);
 }
 
+/** Starts a job that closes the operator at its end; what fails before closes it, too. */
+async function startJob(
+  call: ConsoleCall,
+  { kind, dryRun = false }: { readonly kind: JobKind; readonly dryRun: boolean | undefined },
+  begin: (operator: Operator) => Promise<Pick<JobStart, "total" | "begin">>,
+) {
+  const operator = await withQueue(call);
+  try {
+    const job = await begin(operator);
+    const close = () => operator.close();
+    return actionReply(ACCEPTED, call.jobs.start({ kind, dryRun, ...job, close }));
+  } catch (error) {
+    await operator.close();
+    throw error;
+  }
+}
+
+type JobFilter = ReturnType<typeof filter>;
+
+function selectionOf({ errorClass, ...rest }: JobFilter): DeadLetterSelection {
+  return { ...rest, class: errorClass };
+}
+
+async function countDeadLetters(operator: Operator, selection: DeadLetterSelection) {
+  let count = 0;
+  for await (const _ of operator.deadLetters.list(selection)) count += 1;
+  return count;
+}
+
 async function redrive(call: ConsoleCall) {
-  const actions = actionsOf(call);
-  const scope = await knownScope(call);
-  const given = readOrder(call.request, {
+  const order = readOrder(call.request, {
     filter,
     dryRun: aFlag,
     perSecond: aNumber(1, RATE_MAX),
@@ -58,76 +96,120 @@ async function redrive(call: ConsoleCall) {
     stopAfter: aNumber(1, LIMIT_MAX),
     stopPercent: aNumber(0, 100),
   });
-  const order = { ...given, filter: required(given.filter, "filter") };
-  const job = call.jobs.start({
-    kind: "redrive",
-    dryRun: order.dryRun === true,
-    total: await actions.countDeadLetters(scope, order.filter),
-    begin: (signal) => actions.redrive(scope, order, signal),
-  });
-  return actionReply(ACCEPTED, job);
+  const selection = selectionOf(required(order.filter, "filter"));
+  const { dryRun, perSecond, followSeconds, stopAfter, stopPercent } = order;
+  const { stop } = REDRIVE_DEFAULTS;
+  const failuresMin = stopAfter ?? stop.failuresMin;
+  const failedShareMax = stopPercent === undefined ? stop.failedShareMax : stopPercent / PERCENT;
+  const request = {
+    dryRun,
+    perSecond,
+    limit: order.limit,
+    followMs: followSeconds === undefined ? undefined : followSeconds * SECOND_MS,
+    stop: { failuresMin, failedShareMax },
+  };
+  return startJob(call, { kind: "redrive", dryRun }, async (operator) => ({
+    total: await countDeadLetters(operator, selection),
+    begin(signal) {
+      const run = operator.deadLetters.redrive(selection, { ...request, signal });
+      const stopped = async () => (await run.result()).stopped;
+      return { steps: stepsOf(call, run, redriveStep), stopped };
+    },
+  }));
 }
 
 async function drop(call: ConsoleCall) {
-  const actions = actionsOf(call);
-  const scope = await knownScope(call);
-  const given = readOrder(call.request, {
+  const order = readOrder(call.request, {
     filter,
     dryRun: aFlag,
     confirmCount: aNumber(0, LIMIT_MAX),
   });
-  const order = { ...given, filter: required(given.filter, "filter") };
-  const total = await actions.countDeadLetters(scope, order.filter);
-  if (order.dryRun !== true && required(order.confirmCount, "confirmCount") !== total) {
-    refuseRequest(
-      409,
-      "CountDiffers",
-      `the filter matches ${total} dead letters now, not ${order.confirmCount}; nothing was deleted`,
-    ); // A1
-  }
-  const job = call.jobs.start({
-    kind: "drop",
-    dryRun: order.dryRun === true,
-    total,
-    begin: (signal) => actions.drop(scope, order, signal),
+  const selection = selectionOf(required(order.filter, "filter"));
+  const { dryRun } = order;
+  return startJob(call, { kind: "drop", dryRun }, async (operator) => {
+    const total = await countDeadLetters(operator, selection);
+    checkCount(order, total, "dead letters now", "deleted");
+    return {
+      total,
+      begin: (signal) => {
+        const run = operator.deadLetters.drop(selection, { dryRun, signal });
+        return { steps: stepsOf(call, run, dropStep) };
+      },
+    };
   });
-  return actionReply(ACCEPTED, job);
 }
 
 async function release(call: ConsoleCall) {
-  const actions = actionsOf(call);
-  const scope = await knownScope(call);
-  const given = readOrder(call.request, {
+  const order = readOrder(call.request, {
     filter: held,
     dryRun: aFlag,
     confirmCount: aNumber(0, LIMIT_MAX),
   });
-  const order = { ...given, filter: required(given.filter, "filter") };
-  if (order.dryRun !== true) required(order.confirmCount, "confirmCount");
-  const total = await actions.countHeld(scope, order.filter);
-  if (order.dryRun !== true && order.confirmCount !== total) {
-    refuseRequest(
-      409,
-      "CountDiffers",
-      `the filter matches ${total} held records now, not ${order.confirmCount}; nothing was released`,
-    ); // A1
-  }
-  const job = call.jobs.start({
-    kind: "release",
-    dryRun: order.dryRun === true,
-    total,
-    begin: (signal) => actions.release(scope, order, signal),
+  const selection = required(order.filter, "filter");
+  const { dryRun } = order;
+  return startJob(call, { kind: "release", dryRun }, async ({ late }) => {
+    const { planned, refused } = await late.release(selection, { dryRun: true }).result();
+    const total = planned + refused;
+    checkCount(order, total, "held records now", "released");
+    return {
+      total,
+      begin: (signal) => {
+        const run = late.release(selection, { dryRun, signal });
+        return { steps: stepsOf(call, run, releaseStep) };
+      },
+    };
   });
-  return actionReply(ACCEPTED, job);
+}
+
+/** A1 */
+function checkCount(
+  { dryRun, confirmCount }: { readonly dryRun?: boolean; readonly confirmCount?: number },
+  total: number,
+  what: string,
+  done: string,
+): void {
+  if (dryRun === true || required(confirmCount, "confirmCount") === total) return;
+  const message = `the filter matches ${total} ${what}, not ${confirmCount}; nothing was ${done}`;
+  refuseRequest(409, "CountDiffers", message);
+}
+
+/** The steps of an action, with their names masked. */
+async function* stepsOf<Event>(
+  { source: { views } }: ConsoleCall,
+  events: AsyncIterable<Event>,
+  stepOf: (event: Event) => JobStep,
+): AsyncGenerator<JobStep> {
+  for await (const event of events) {
+    const step = stepOf(event);
+    yield { ...step, name: views.name(step.name) };
+  }
+}
+
+function redriveStep(event: RedriveEvent): JobStep {
+  const { key, object } = event.item;
+  const step = event.kind === "ended" ? event.end : event.kind;
+  const detail = event.kind === "refused" ? event.reason : null;
+  return { key, name: object ?? key, step, detail };
+}
+
+function dropStep(event: DropEvent): JobStep {
+  const { key, object } = event.item;
+  const detail = event.kind === "skipped" ? event.reason : null;
+  return { key, name: object ?? key, step: event.kind, detail };
+}
+
+function releaseStep(event: ReleaseEvent): JobStep {
+  const { record_key: key, about } = event.note;
+  const detail = event.kind === "refused" ? event.reason : null;
+  return { key, name: about ?? key, step: event.kind, detail };
 }
 
 async function edit(call: ConsoleCall) {
-  const actions = actionsOf(call);
-  const scope = await knownScope(call);
   const given = readOrder(call.request, { key: aText, body: aText });
-  const order = { key: required(given.key, "key"), body: required(given.body, "body") };
-  const edited = await actions.edit(scope, order);
-  return actionReply(CREATED, foundIn(edited, `the dead letter "${order.key}"`));
+  const [key, body] = [required(given.key, "key"), required(given.body, "body")];
+  await using operator = await withQueue(call);
+  const edited = foundIn(await operator.deadLetters.edit(key, body), `the dead letter "${key}"`);
+  return actionReply(CREATED, { ...edited, copyId: edited.messageId });
 }
 
 async function send(call: ConsoleCall) {

@@ -1,11 +1,29 @@
 // Console call: one request to the API with its parameters, as its route sees it.
 
-import type { ConsoleSource, PageRequest } from "../../ports/console/console-source.ts";
-import type { HttpReply, HttpRequest } from "../../ports/http/http.ts";
-import type { LedgerScope } from "../../ports/record.ts";
+import type { EpochMs } from "../../core/units.ts";
+import type { CloudContents, HttpReply, HttpRequest } from "../../operate/cloud/embedded-cloud.ts";
+import type { ViewMask } from "../../operate/masks/view-mask.ts";
+import type { Operator } from "../../operate/open-operator.ts";
+import type { PageRequest } from "../../operate/pages/list-page.ts";
+import { isOwn, type Watch } from "../../operate/pages/open-watch.ts";
+import type { LedgerScope, SourceOptions } from "../../operate/sources.ts";
 import { refuseRequest } from "./console-reply.ts";
 import type { FlowTracks } from "./flow-tracks.ts";
 import type { Jobs } from "./jobs.ts";
+
+/** Where the answers come from. Each is bounded, and masked before it leaves. */
+export interface ConsoleSource {
+  readonly version: string;
+  /** Whether every action is refused. */
+  readonly readOnly: boolean;
+  /** Whether it has an embedded cloud. */
+  readonly embedded: boolean;
+  readonly watch: Watch;
+  readonly cloud: CloudContents;
+  readonly views: ViewMask;
+  /** What actions work on; without a queue, dead letters and held records stay. */
+  readonly operator: SourceOptions;
+}
 
 export interface ConsoleCall {
   readonly source: ConsoleSource;
@@ -21,8 +39,9 @@ export interface ConsoleCall {
 export interface ConsoleSettings {
   readonly readOnly: boolean;
   readonly pollMs: number;
-  readonly now: () => number;
+  readonly now: () => EpochMs;
   readonly traceUrl: string | null;
+  readonly by: string;
 }
 
 export interface ConsoleRoute {
@@ -42,7 +61,7 @@ const TEXT_CHARS_MAX = 2_048;
 export async function scopeIn(call: ConsoleCall): Promise<LedgerScope | null> {
   const name = textIn(call, "pipeline");
   const generation = numberIn(call, "generation");
-  const pipelines = await call.source.reads.pipelines();
+  const pipelines = await call.source.watch.pipelines();
   const match = pipelines.find(
     (each) =>
       (name === null || each.name === name) &&
@@ -62,6 +81,19 @@ export async function knownScope(call: ConsoleCall): Promise<LedgerScope> {
     "NoPipeline",
     "no pipeline has written to the ledger yet; start one with tidegate run or tidegate dev",
   );
+}
+
+/** The operator of an action; the caller closes it. */
+export async function operatorOf({ source }: ConsoleCall, scope: LedgerScope): Promise<Operator> {
+  if (!(await source.watch.hasLedger())) {
+    refuseRequest(409, "NoLedger", "the ledger does not exist yet; start a pipeline first");
+  }
+  // Loaded here to keep the start of a server fast.
+  const { openOperator } = await import("../../operate/open-operator.ts");
+  const { operator } = source;
+  const { generation } = scope;
+  const pipeline = isOwn(operator.pipeline, scope) ? operator.pipeline : scope.pipeline;
+  return openOperator({ ...operator, pipeline, generation });
 }
 
 export function pageIn(call: ConsoleCall): PageRequest {

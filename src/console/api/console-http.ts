@@ -9,12 +9,10 @@
 import { TidegateError } from "../../core/errors.ts";
 import { isForeignPage } from "../../core/foreign-page.ts";
 import { mediaTypeOf } from "../../core/media-type-of.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { ConsoleSource, PageFiles } from "../../ports/console/console-source.ts";
-import type { HttpReply, HttpRequest } from "../../ports/http/http.ts";
-import type { Random } from "../../ports/random.ts";
+import type { HttpReply, HttpRequest } from "../../operate/cloud/embedded-cloud.ts";
+import type { Clock, Random } from "../../operate/sources.ts";
 import { type Access, type AccessOptions, createAccess } from "./access.ts";
-import type { ConsoleCall, ConsoleRoute } from "./console-call.ts";
+import type { ConsoleCall, ConsoleRoute, ConsoleSource } from "./console-call.ts";
 import {
   actionReply,
   ConsoleRefusal,
@@ -32,8 +30,21 @@ export const API_ROOT = "/_tidegate/api/v1";
 export const PAGE_ROOT = "/_tidegate/console";
 const POLL_MS = 1_000;
 
+/** A file of the built page. */
+export interface PageFile {
+  readonly type: string;
+  readonly body: string;
+}
+
+/** The built page: a file by its path below /_tidegate/console/, or why there is none. */
+export interface PageFiles {
+  read(path: string): Promise<PageFile | { readonly missing: string } | null>;
+}
+
 export interface ConsoleHttpOptions extends AccessOptions {
   readonly page: PageFiles;
+  /** Who pauses a pipeline here. */
+  readonly by: string;
   readonly traceUrl?: string | null | undefined;
   /** Called for failures that the client did not cause. Must not throw. */
   readonly onError: (error: unknown) => void;
@@ -73,7 +84,7 @@ interface ConsoleParts extends Pick<ConsoleCall, "source" | "flows" | "jobs" | "
 
 export function createConsoleHttp(ports: ConsolePorts, options: ConsoleHttpOptions): ConsoleHttp {
   const { clock, source } = ports;
-  const flows = createFlowTracks({ clock, reads: source.reads }, POLL_MS);
+  const flows = createFlowTracks({ clock, watch: source.watch }, POLL_MS);
   const parts: ConsoleParts = {
     source,
     flows,
@@ -85,6 +96,7 @@ export function createConsoleHttp(ports: ConsolePorts, options: ConsoleHttpOptio
       pollMs: POLL_MS,
       now: () => clock.now(),
       traceUrl: options.traceUrl ?? null,
+      by: options.by,
     },
   };
   flows.start();
@@ -104,7 +116,7 @@ export function createConsoleHttp(ports: ConsolePorts, options: ConsoleHttpOptio
     async close() {
       await flows.close();
       await parts.jobs.close();
-      await source.close();
+      await source.watch.close();
     },
   };
 }

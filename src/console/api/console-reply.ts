@@ -4,7 +4,7 @@
 //       anything changed.
 
 import { sha256Hex } from "../../core/encoding/hash.ts";
-import type { HttpReply, HttpRequest } from "../../ports/http/http.ts";
+import type { HttpReply, HttpRequest } from "../../operate/cloud/embedded-cloud.ts";
 
 /** R1 */
 export const SAFE_HEADERS: readonly string[] = [

@@ -2,8 +2,16 @@
 // needs --allow-actions.
 //   C1. What replaces or deletes rows names its replay twice: in the path and in the body.
 
-import type { ConsoleControls } from "../../ports/console/console-source.ts";
-import { type ConsoleCall, type ConsoleRoute, foundIn, knownScope } from "./console-call.ts";
+import { retryText } from "../../operate/history/retry-record.ts";
+import type { Operator } from "../../operate/open-operator.ts";
+import { isOwn } from "../../operate/pages/open-watch.ts";
+import {
+  type ConsoleCall,
+  type ConsoleRoute,
+  foundIn,
+  knownScope,
+  operatorOf,
+} from "./console-call.ts";
 import { actionReply, refuseRequest } from "./console-reply.ts";
 import { aText, readOrder, required } from "./read-order.ts";
 
@@ -13,57 +21,63 @@ function post(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
   return { method: "POST", path, action: true, answer };
 }
 
-function controlsOf({ source }: ConsoleCall): ConsoleControls {
-  if (source.controls !== null) return source.controls;
-  return refuseRequest(409, "NoLedger", "the ledger does not exist yet; start a pipeline first");
-}
-
 async function pause(call: ConsoleCall) {
-  const controls = controlsOf(call);
-  const scope = await knownScope(call);
   const { reason = "" } = readOrder(call.request, { reason: aText });
   if (reason.length > REASON_CHARS_MAX) {
     refuseRequest(400, "InvalidField", `reason is too long; use ${REASON_CHARS_MAX} characters`);
   }
-  return actionReply(200, await controls.pause(scope, reason));
+  await using operator = await operatorOf(call, await knownScope(call));
+  const { status } = await operator.control.pause({ by: call.settings.by, reason });
+  return actionReply(200, status);
 }
 
 async function resume(call: ConsoleCall) {
-  const controls = controlsOf(call);
-  const scope = await knownScope(call);
   readOrder(call.request, {});
-  return actionReply(200, await controls.resume(scope));
+  await using operator = await operatorOf(call, await knownScope(call));
+  return actionReply(200, (await operator.control.resume()).status);
 }
 
 async function retry(call: ConsoleCall) {
   const [key = ""] = call.names;
-  const controls = controlsOf(call);
   const scope = await knownScope(call);
   readOrder(call.request, {});
-  return actionReply(200, foundIn(await controls.retry(scope, key), `the record "${key}"`));
+  await using operator = await operatorOf(call, scope);
+  foundIn(await call.source.watch.pages.record(scope, key), `the record "${key}"`);
+  const [retried] = await operator.history.retry(key);
+  const { outcome } = foundIn(retried ?? null, `the record "${key}"`);
+  const queue = "queue" in outcome ? outcome.queue : null;
+  const message = retryText(outcome, key, call.settings.now());
+  return actionReply(200, { outcome: outcome.kind, queue, message });
 }
 
-/** The replay that path and body name, both the same (C1). */
-async function confirmedRun(call: ConsoleCall) {
+/** Runs an order about the replay that path and body name, both the same (C1). */
+async function confirmed<T>(
+  call: ConsoleCall,
+  order: (operator: Operator, run: string) => Promise<T>,
+): Promise<T> {
   const [run = ""] = call.names;
-  const controls = controlsOf(call);
   const scope = await knownScope(call);
   const { confirm } = readOrder(call.request, { confirm: aText });
   if (required(confirm, "confirm") !== run) {
     refuseRequest(409, "NotConfirmed", `"confirm" must be the run "${run}"; nothing was changed`);
   }
-  foundIn(await call.source.reads.replay(scope, run), `the replay "${run}"`);
-  return { run, controls, scope };
+  await using operator = await operatorOf(call, scope);
+  foundIn(await call.source.watch.pages.replay(scope, run), `the replay "${run}"`);
+  if (!isOwn(call.source.operator.pipeline, scope)) {
+    const message = "replays need the pipeline file; start the console with --pipeline FILE";
+    refuseRequest(409, "TG_REPLAY_REFUSED", message);
+  }
+  return await order(operator, run);
 }
 
 async function promote(call: ConsoleCall) {
-  const { run, controls, scope } = await confirmedRun(call);
-  return actionReply(200, await controls.promote(scope, run));
+  const promotion = await confirmed(call, ({ replays }, run) => replays.promote(run));
+  const { appliedObjects, keptObjects, messages } = promotion;
+  return actionReply(200, { appliedObjects, keptObjects, messages });
 }
 
 async function dropReplay(call: ConsoleCall) {
-  const { run, controls, scope } = await confirmedRun(call);
-  await controls.dropReplay(scope, run);
+  await confirmed(call, ({ replays }, run) => replays.drop(run));
   return actionReply(200, { done: true });
 }
 

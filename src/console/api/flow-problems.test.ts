@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import type { FlowFacts } from "../../ports/console/console-source.ts";
+import { epochMs } from "../../core/units.ts";
+import type { FlowFacts } from "../../operate/pages/flow-facts.ts";
 import { problemsOf, stateOfNode } from "./flow-problems.ts";
 import { ratesBetween } from "./flow-rates.ts";
 
@@ -52,7 +53,11 @@ test("each problem is reported once, errors first", () => {
     "warning retries",
   ]);
   expect(idsOf({ failures: ["ledger: down"] })).toEqual(["error no-answer-0"]);
-  const behind = { watermark: 7_200_000, completeUpTo: 0, heldBy: "dead-lettered: a" };
+  const behind = {
+    watermark: epochMs(7_200_000),
+    completeUpTo: epochMs(0),
+    heldBy: "dead-lettered: a",
+  };
   expect(idsOf(behind)).toEqual(["warning incomplete"]);
 });
 

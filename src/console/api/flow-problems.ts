@@ -6,9 +6,12 @@
 
 import { formatInstant } from "../../core/encoding/rfc3339.ts";
 import { epochMs } from "../../core/units.ts";
-import type { FlowFacts } from "../../ports/console/console-source.ts";
-import type { FlowNode, FlowProblem } from "../../ports/console/console-views.ts";
+import type { FlowFacts } from "../../operate/pages/flow-facts.ts";
+import type { ApiSchema } from "./api-schema.ts";
 import type { FlowRates } from "./flow-rates.ts";
+
+type FlowNode = ApiSchema["FlowNode"];
+type FlowProblem = ApiSchema["Problem"];
 
 const MINUTE_MS = 60_000;
 /** P2 */

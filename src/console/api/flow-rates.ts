@@ -4,11 +4,8 @@
 //   F2. A queue has no counter of arrivals. What arrived is what the queue has more than before,
 //       plus what left it for good meanwhile.
 
-import type {
-  ConsumerFigures,
-  FlowFacts,
-  QueueFigures,
-} from "../../ports/console/console-source.ts";
+import type { QueueFigures } from "../../operate/cloud/embedded-cloud.ts";
+import type { ConsumerFigures, FlowFacts } from "../../operate/pages/flow-facts.ts";
 
 export interface FlowReading {
   /** By the monotonic clock. */

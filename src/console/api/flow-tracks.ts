@@ -6,12 +6,15 @@
 //   T3. A reading that fails leaves a gap in the charts, and the next one is tried as usual.
 
 import { durationMs } from "../../core/units.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { ConsoleReads, FlowFacts } from "../../ports/console/console-source.ts";
-import type { Flow, FlowHistory } from "../../ports/console/console-views.ts";
-import type { LedgerScope } from "../../ports/record.ts";
+import type { FlowFacts } from "../../operate/pages/flow-facts.ts";
+import type { Watch } from "../../operate/pages/open-watch.ts";
+import type { Clock, LedgerScope } from "../../operate/sources.ts";
+import type { ApiSchema } from "./api-schema.ts";
 import { type FlowRates, type FlowReading, ratesBetween } from "./flow-rates.ts";
 import { flowView } from "./flow-view.ts";
+
+type Flow = ApiSchema["Flow"];
+type FlowHistory = ApiSchema["FlowHistory"];
 
 const SAMPLE_MS = 5_000;
 /** T1: an hour. */
@@ -44,7 +47,7 @@ export interface FlowTracks {
 
 interface FlowPorts {
   readonly clock: Clock;
-  readonly reads: Pick<ConsoleReads, "flow" | "pipelines">;
+  readonly watch: Pick<Watch, "flow" | "pipelines">;
 }
 
 export function createFlowTracks(ports: FlowPorts, pollMs: number): FlowTracks {
@@ -83,7 +86,7 @@ class SampledFlows implements FlowTracks {
   }
 
   async sample(): Promise<void> {
-    const pipelines = await this.#ports.reads.pipelines();
+    const pipelines = await this.#ports.watch.pipelines();
     const scopes = pipelines.slice(0, TRACKS_MAX).map(({ name, generation }) => {
       return { pipeline: name, generation };
     });
@@ -111,8 +114,8 @@ class SampledFlows implements FlowTracks {
   }
 
   async #read(track: Track, looked: boolean): Promise<FlowReading> {
-    const { clock, reads } = this.#ports;
-    const facts = await reads.flow(track.scope, looked);
+    const { clock, watch } = this.#ports;
+    const facts = await watch.flow(track.scope, looked);
     const reading = { at: clock.monotonic(), facts };
     const oldest = reading.at - RATE_MS - SAMPLE_MS;
     track.recent = [...track.recent.filter(({ at }) => at >= oldest), reading];

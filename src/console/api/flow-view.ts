@@ -1,10 +1,16 @@
 // Flow view: one reading of the flow as nodes, hops and problems.
 
-import type { FlowFacts, QueueFigures } from "../../ports/console/console-source.ts";
-import type { Flow, FlowHop, FlowMetrics, FlowNode } from "../../ports/console/console-views.ts";
-import type { LedgerScope } from "../../ports/record.ts";
+import type { QueueFigures } from "../../operate/cloud/embedded-cloud.ts";
+import type { FlowFacts } from "../../operate/pages/flow-facts.ts";
+import type { LedgerScope } from "../../operate/sources.ts";
+import type { ApiSchema } from "./api-schema.ts";
 import { problemsOf, stateOfNode } from "./flow-problems.ts";
 import type { FlowRates } from "./flow-rates.ts";
+
+type Flow = ApiSchema["Flow"];
+type FlowHop = ApiSchema["FlowHop"];
+type FlowMetrics = ApiSchema["FlowMetrics"];
+type FlowNode = ApiSchema["FlowNode"];
 
 const NOTHING: FlowMetrics = {
   perSecond: null,

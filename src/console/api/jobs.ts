@@ -6,23 +6,32 @@
 //   J3. A job that fails keeps its reason. It never rejects, and closing the console stops all.
 
 import { reasonOf } from "../../core/errors.ts";
-import type { Clock } from "../../ports/clock.ts";
-import type { ConsoleJob, ConsoleJobItem } from "../../ports/console/console-orders.ts";
-import type { JobSteps } from "../../ports/console/console-source.ts";
-import type { Random } from "../../ports/random.ts";
+import type { Clock, Random } from "../../operate/sources.ts";
+import type { ApiSchema } from "./api-schema.ts";
+
+type Job = ApiSchema["Job"];
+export type JobKind = Job["kind"];
+/** What happened to one record. */
+export type JobStep = Omit<Job["items"][number], "at">;
 
 export interface JobStart {
-  readonly kind: ConsoleJob["kind"];
+  readonly kind: JobKind;
   readonly dryRun: boolean;
   readonly total: number | null;
-  readonly begin: (signal: AbortSignal) => JobSteps & { readonly stopped?: () => string | null };
+  readonly begin: (signal: AbortSignal) => {
+    readonly steps: AsyncIterable<JobStep>;
+    /** Asked after the last step. */
+    readonly stopped?: () => Promise<string | null>;
+  };
+  /** Called at the end. */
+  readonly close: () => Promise<void>;
 }
 
 export interface Jobs {
-  start(start: JobStart): ConsoleJob;
-  find(id: string): ConsoleJob | null;
-  list(): readonly ConsoleJob[];
-  cancel(id: string): ConsoleJob | null;
+  start(start: JobStart): Job;
+  find(id: string): Job | null;
+  list(): readonly Job[];
+  cancel(id: string): Job | null;
   close(): Promise<void>;
 }
 
@@ -30,7 +39,7 @@ const JOBS_MAX = 50;
 const ITEMS_MAX = 200;
 
 interface RunningJob {
-  view: ConsoleJob;
+  view: Job;
   readonly stopping: AbortController;
   running: Promise<void>;
 }
@@ -44,19 +53,23 @@ export function createJobs({
 }): Jobs {
   const jobs = new Map<string, RunningJob>();
 
-  async function run(job: RunningJob, { begin }: JobStart): Promise<void> {
-    let state: ConsoleJob["state"] = "done";
+  async function run(job: RunningJob, { begin, close }: JobStart): Promise<void> {
+    let state: Job["state"] = "done";
     let error: string | null = null;
     let stoppedBecause: string | null = null;
     try {
-      const steps = begin(job.stopping.signal);
+      const { steps, stopped } = begin(job.stopping.signal);
       for await (const step of steps) job.view = withStep(job.view, step, clock.now());
-      stoppedBecause = steps.stopped?.() ?? (job.stopping.signal.aborted ? "cancelled" : null);
+      const { aborted } = job.stopping.signal;
+      stoppedBecause = (await stopped?.()) ?? (aborted ? "cancelled" : null);
       if (stoppedBecause !== null) state = "stopped"; // J1
     } catch (failure) {
       state = "failed"; // J3
       error = reasonOf(failure);
     }
+    await close().catch((failure: unknown) => {
+      error ??= reasonOf(failure);
+    });
     job.view = { ...job.view, state, error, stoppedBecause, endedAt: clock.now() };
   }
 
@@ -84,7 +97,7 @@ export function createJobs({
   };
 }
 
-function newView({ kind, dryRun, total }: JobStart, id: string, startedAt: number): ConsoleJob {
+function newView({ kind, dryRun, total }: JobStart, id: string, startedAt: number): Job {
   return {
     id,
     kind,
@@ -100,7 +113,7 @@ function newView({ kind, dryRun, total }: JobStart, id: string, startedAt: numbe
   };
 }
 
-function withStep(view: ConsoleJob, step: Omit<ConsoleJobItem, "at">, at: number): ConsoleJob {
+function withStep(view: Job, step: JobStep, at: number): Job {
   const counts = { ...view.counts, [step.step]: (view.counts[step.step] ?? 0) + 1 };
   const items = [{ at, ...step }, ...view.items].slice(0, ITEMS_MAX); // J2
   return { ...view, counts, items };

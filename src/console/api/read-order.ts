@@ -1,7 +1,7 @@
 // Read order: the JSON body of an action, checked field by field. An unknown field is refused, so
 // that a misspelt filter does not select everything.
 
-import type { HttpRequest } from "../../ports/http/http.ts";
+import type { HttpRequest } from "../../operate/cloud/embedded-cloud.ts";
 import { refuseRequest } from "./console-reply.ts";
 
 type Check<T> = (value: unknown, name: string) => T;

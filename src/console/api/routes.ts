@@ -1,8 +1,7 @@
 // Routes: the read half of the API, one line per path. docs/reference/console-api.openapi.json
 // describes them; a test compares both.
 
-import type { OutcomeWord } from "../../ports/console/console-record-views.ts";
-import type { SessionView } from "../../ports/console/console-views.ts";
+import { OUTCOMES, type OutcomeName } from "../../operate/history/record-outcomes.ts";
 import { ACTION_ROUTES } from "./action-routes.ts";
 import {
   type ConsoleCall,
@@ -17,21 +16,15 @@ import {
 import { refuseRequest } from "./console-reply.ts";
 import { CONTROL_ROUTES } from "./control-routes.ts";
 
-const OUTCOME_WORDS: readonly OutcomeWord[] = [
-  "committed",
-  "dead-lettered",
-  "retrying",
-  "returned",
-  "in-progress",
-];
+const OUTCOME_WORDS = Object.keys(OUTCOMES) as OutcomeName[];
 
 function get(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
   return { method: "GET", path, answer };
 }
 
-async function sessionOf({ source, settings }: ConsoleCall): Promise<SessionView> {
+async function sessionOf({ source, settings }: ConsoleCall) {
   const { readOnly, pollMs, now, traceUrl } = settings;
-  const pipelines = await source.reads.pipelines();
+  const pipelines = await source.watch.pipelines();
   const { version, embedded } = source;
   return { version, readOnly, embedded, pipelines, pollMs, now: now(), traceUrl };
 }
@@ -45,7 +38,7 @@ async function recordsOf(call: ConsoleCall): Promise<object> {
     const words = OUTCOME_WORDS.join(", ");
     refuseRequest(400, "InvalidOutcome", `unknown outcome; use one of ${words}`);
   }
-  return call.source.reads.records(scope, {
+  return call.source.watch.pages.records(scope, {
     ...pageIn(call),
     search: textIn(call, "search"),
     outcome,
@@ -58,12 +51,12 @@ async function recordsOf(call: ConsoleCall): Promise<object> {
 async function deadLettersOf(call: ConsoleCall): Promise<object> {
   const scope = await scopeIn(call);
   const page = pageIn(call);
-  if (scope !== null) return call.source.reads.deadLetterGroups(scope, page);
+  if (scope !== null) return call.source.watch.pages.deadLetterGroups(scope, page);
   return { at: call.settings.now(), groups: [], total: 0, more: false, next: null };
 }
 
 async function timeOf(call: ConsoleCall): Promise<object> {
-  return call.source.reads.time(await knownScope(call));
+  return call.source.watch.time(await knownScope(call));
 }
 
 /** A part of the cloud that this source may not have; `refusal` says so in a whole clause. */
@@ -105,53 +98,56 @@ export const CONSOLE_ROUTES: readonly ConsoleRoute[] = [
   get("records", recordsOf),
   get("records/{key}", async (call) => {
     const [key = ""] = call.names;
-    const record = await call.source.reads.record(await knownScope(call), key);
+    const record = await call.source.watch.pages.record(await knownScope(call), key);
     return foundIn(record, `the record "${key}"`);
   }),
   get("dead-letters", deadLettersOf),
   get("dead-letters/{group}/items", async (call) => {
     const [group = ""] = call.names;
     const scope = await knownScope(call);
-    const page = await call.source.reads.deadLetters(scope, group, pageIn(call));
+    const page = await call.source.watch.pages.deadLetters(scope, group, pageIn(call));
     return foundIn(page, `the group "${group}"`);
   }),
   get("time", timeOf),
   get("runs", async (call) => {
     const scope = await scopeIn(call);
     if (scope === null) return { runs: [], next: null };
-    return call.source.reads.runs(scope, pageIn(call));
+    return call.source.watch.pages.runs(scope, pageIn(call));
   }),
-  get("setup-check", async (call) => call.source.reads.setupCheck(await scopeIn(call))),
+  get("setup-check", async (call) => call.source.watch.setupCheck()),
   get("jobs", async ({ jobs }) => ({ jobs: jobs.list() })),
   get("jobs/{job}", async ({ jobs, names: [id = ""] }) =>
     foundIn(jobs.find(id), `the job "${id}"`),
   ),
-  get("pipeline", async (call) => call.source.reads.pipelineState(await knownScope(call))),
+  get("pipeline", async (call) => call.source.watch.pages.pipelineState(await knownScope(call))),
   get("replays", async (call) => {
     const scope = await scopeIn(call);
     if (scope === null) return { replays: [], next: null };
-    return call.source.reads.replays(scope, pageIn(call));
+    return call.source.watch.pages.replays(scope, pageIn(call));
   }),
   get("replays/{run}", async (call) => {
     const [run = ""] = call.names;
     return foundIn(
-      await call.source.reads.replay(await knownScope(call), run),
+      await call.source.watch.pages.replay(await knownScope(call), run),
       `the replay "${run}"`,
     );
   }),
   get("replays/{run}/diff", async (call) => {
     const [run = ""] = call.names;
-    const diff = await call.source.reads.replayDiff(await knownScope(call), run);
+    const diff = await call.source.watch.pages.replayDiff(await knownScope(call), run);
     return foundIn(diff, `the replay "${run}"`);
   }),
   get("audits", async (call) => {
     const scope = await scopeIn(call);
     if (scope === null) return { audits: [], next: null };
-    return call.source.reads.audits(scope, pageIn(call));
+    return call.source.watch.pages.audits(scope, pageIn(call));
   }),
   get("audits/{audit}", async (call) => {
     const [id = ""] = call.names;
-    return foundIn(await call.source.reads.audit(await knownScope(call), id), `the audit "${id}"`);
+    return foundIn(
+      await call.source.watch.pages.audit(await knownScope(call), id),
+      `the audit "${id}"`,
+    );
   }),
   ...ACTION_ROUTES,
   ...CONTROL_ROUTES,

@@ -4,7 +4,7 @@
 
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { ApiSchema } from "./data/api-schema.ts";
+import type { ApiSchema } from "../api/api-schema.ts";
 import { queryText, type Route, scopeOfRoute, useRoute } from "./data/route.ts";
 import { type ConsoleSession, SessionContext } from "./data/session.ts";
 import { type Loaded, useLoad } from "./data/use-load.ts";

@@ -9,13 +9,12 @@
 import { createBrokerQueue } from "../../cloud/broker-queue.ts";
 import type { CloudOptions } from "../../cloud/cloud-options.ts";
 import { parseHostNames } from "../../cloud/host-names.ts";
-import { type Cloud, startCloud } from "../../cloud/start-cloud.ts";
-import type { ConsoleHttp } from "../../console/api/console-http.ts";
+import { type Cloud, type CloudInside, startCloud } from "../../cloud/start-cloud.ts";
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import { printError } from "../../platform/print-error.ts";
+import type { ObjectSource } from "../../ports/objects/object-source.ts";
 import type { RunSettings } from "../config.ts";
-import { type ConsoleAccess, mountConsole } from "../console/open-console.ts";
 import { openRenewer } from "../leases/open-renewer.ts";
 import { writeEndpointFile } from "../open/endpoint-file.ts";
 import type { Environment } from "../open/environment.ts";
@@ -25,19 +24,46 @@ import { type RunningPipeline, runPipeline, type StartOptions } from "../run-pip
 import { type DevNames, devNames, devSetup } from "./dev-setup.ts";
 import { putFile, putLocalObject } from "./put-object.ts";
 
+/** What a console shows of a pipeline in development. */
+export interface DevSite {
+  readonly pipeline: Pipeline;
+  readonly file: string | undefined;
+  readonly names: DevNames;
+  readonly running: RunningPipeline;
+  readonly objects: ObjectSource;
+}
+
+/** Serves a console on the port of the cloud. */
+export type MountConsole = (
+  inside: CloudInside,
+  options: {
+    readonly endpoint: string;
+    readonly region: string | undefined;
+    readonly ledger: string;
+    readonly dev: DevSite;
+    readonly onError: (error: unknown) => void;
+  },
+) => Promise<MountedConsole>;
+
+interface MountedConsole {
+  /** The path to open, with a one-time code if there is a token. */
+  link(): string;
+  close(): Promise<void>;
+}
+
 /** Options of `startDev`. */
 export interface DevOptions extends StartOptions {
   /** Faults that the embedded cloud starts with. */
   readonly faults?: CloudOptions["faults"];
-  /** How the console at /_tidegate/console is served. Default: read-only, without a token. */
-  readonly console?: ConsoleAccess;
+  /** Its console, which knows this part, and not the other way round. Default: none. */
+  readonly console?: MountConsole;
 }
 
 /** A started pipeline and its embedded cloud. */
 export interface RunningDev extends RunningPipeline {
   /** The endpoint of the embedded cloud, for AWS clients. */
   readonly endpoint: string;
-  /** The address of the web console. */
+  /** The address of the web console; empty without one. */
   readonly console: string;
   readonly names: DevNames;
   /** Puts an object into the pipeline's bucket. */
@@ -56,7 +82,7 @@ export async function startDev(
   const names = devNames(run.pipeline);
   const cloud = await openCloud(run, options);
   const removeFile = writeEndpointFile(run.settings.data, cloud.endpoint);
-  const mounted: { console: ConsoleHttp | null } = { console: null };
+  const mounted: { console: MountedConsole | undefined } = { console: undefined };
   const environment = environmentOn(cloud, names, async () => {
     removeFile();
     await mounted.console?.close();
@@ -74,8 +100,8 @@ export async function startDev(
   const { objects } = cloud;
   const dev = { pipeline: run.pipeline, file: options.file, names, running, objects };
   const { onError = printError } = options;
-  const served = { ...options.console, endpoint, region, ledger, dev, onError };
-  mounted.console = await mountConsole(cloud.inside, served).catch(async (error: unknown) => {
+  const served = { endpoint, region, ledger, dev, onError };
+  mounted.console = await options.console?.(cloud.inside, served).catch(async (error: unknown) => {
     await running.stop(); // V4
     throw error;
   });
@@ -83,7 +109,7 @@ export async function startDev(
   return {
     ...running,
     endpoint,
-    console: `${endpoint}${mounted.console.link()}`,
+    console: mounted.console === undefined ? "" : `${endpoint}${mounted.console.link()}`,
     names,
     put: (key, body) => putLocalObject(target, key, body),
     putFile: (key, path) => putFile(target, key, path),

@@ -5,9 +5,9 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync } from "node:f
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { type RunningDev, startDev } from "../../../src/api/run.ts";
 import { PermanentError, pipeline, tables } from "../../../src/index.ts";
 import { putLocalObject } from "../../../src/run/dev/put-object.ts";
-import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { backupDataFolder } from "../../../src/stores/sqlite/backup/backup-folder.ts";
 import { restoreDataFolder } from "../../../src/stores/sqlite/backup/restore-folder.ts";
 import { consoleClient } from "../../support/console-api-client.ts";

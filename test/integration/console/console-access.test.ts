@@ -4,9 +4,9 @@
 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type RunningDev, startDev } from "../../../src/api/run.ts";
+import { type RunningConsole, startConsole } from "../../../src/console/start-console.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
-import { type RunningConsole, startConsole } from "../../../src/run/console/start-console.ts";
-import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { consoleClient, plainCall } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";

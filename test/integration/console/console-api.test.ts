@@ -3,6 +3,7 @@
 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type RunningDev, startDev } from "../../../src/api/run.ts";
 import { CONSOLE_ROUTES } from "../../../src/console/api/routes.ts";
 import { pipeline } from "../../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
@@ -10,7 +11,6 @@ import { describeHistory } from "../../../src/operate/history/describe-history.t
 import { openOperator } from "../../../src/operate/open-operator.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
 import type { Ledger } from "../../../src/ports/ledger.ts";
-import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { openLedger } from "../../../src/run/open/open-ledger.ts";
 import { CONSOLE_PATHS, consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -3,10 +3,10 @@
 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type RunningDev, startDev } from "../../../src/api/run.ts";
 import { summaryOf } from "../../../src/audit/audit-sources.ts";
 import { minutes } from "../../../src/core/units.ts";
 import { openOperator } from "../../../src/operate/open-operator.ts";
-import { type RunningDev, startDev } from "../../../src/run/dev/start-dev.ts";
 import { consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { audit, openReplays } from "../../support/operated.ts";

@@ -3,13 +3,13 @@
 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startDev } from "../../../src/api/run.ts";
 import { type Cloud, startCloud } from "../../../src/cloud/start-cloud.ts";
+import { mountConsole } from "../../../src/console/mount-console.ts";
+import { startConsole } from "../../../src/console/start-console.ts";
 import { minutes } from "../../../src/core/units.ts";
 import { pipeline, tables } from "../../../src/ingest/spec/define-pipeline.ts";
 import { PermanentError } from "../../../src/ingest/spec/handler-errors.ts";
-import { mountConsole } from "../../../src/run/console/open-console.ts";
-import { startConsole } from "../../../src/run/console/start-console.ts";
-import { startDev } from "../../../src/run/dev/start-dev.ts";
 import { CONSOLE_PATHS, consoleClient } from "../../support/console-api-client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { sampleOf } from "../../support/full-size.ts";

@@ -3,10 +3,10 @@
 
 import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { expect } from "vitest";
+import { startConsole } from "../../../src/console/start-console.ts";
 import { pipeline } from "../../../src/index.ts";
 import type { IamRole } from "../../../src/infra/iam-table.ts";
 import { planInfra } from "../../../src/infra/infra-plan.ts";
-import { startConsole } from "../../../src/run/console/start-console.ts";
 import { startPipeline } from "../../../src/run/start-pipeline.ts";
 import { backfill } from "../operated.ts";
 import type { IamWorld } from "./iam-world.ts";

@@ -50,7 +50,7 @@ export const consoleCommand = command({
   async run({ flags, out }) {
     const stopped = stopSignal();
     const [{ startConsole }, { isPipelineFile, loadPipeline }] = await Promise.all([
-      import("../../../run/console/start-console.ts"),
+      import("../../../console/start-console.ts"),
       import("../../../run/open/load-pipeline.ts"),
     ]);
     const { pipeline: file, ledger, data, endpoint, region } = flags;

@@ -3,8 +3,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { CloudOptions } from "../../../cloud/cloud-options.ts";
+import type { ConsoleAccess } from "../../../console/serve-console.ts";
 import { systemClock } from "../../../platform/system-clock.ts";
-import type { ConsoleAccess } from "../../../run/console/open-console.ts";
 import type { Feed } from "../../../run/dev/feed.ts";
 import type { RunningDev } from "../../../run/dev/start-dev.ts";
 import { openExport } from "../../../run/open/open-export.ts";
@@ -53,8 +53,9 @@ export const dev = command({
     const folder: string | undefined = flags["watch-folder"];
     checkBucket(pipeline.source.bucket, { "watch-folder": folder, feed: flags.feed });
     const faults = faultsOf(flags.faults);
-    const [{ startDev }, { loadFeed }] = await Promise.all([
+    const [{ startDev }, { consoleOf }, { loadFeed }] = await Promise.all([
       import("../../../run/dev/start-dev.ts"),
+      import("../../../console/mount-console.ts"),
       import("../../../run/dev/feed.ts"),
     ]);
     const feed = flags.feed === undefined ? null : await loadFeed(flags.feed);
@@ -62,7 +63,7 @@ export const dev = command({
     const { onLogLine } = reporter;
     const onError = (error: unknown) => reporter.event("trouble", describeFailure(error));
     const otlp = await openExport((text) => reporter.event("finding", text));
-    const console = consoleAccessOf(flags);
+    const console = consoleOf(consoleAccessOf(flags));
     const watched = { console, otlp, ...(onLogLine && { onLogLine }) };
     const options = { onError, faults, file, ...watched };
     let running: RunningDev | null = null;

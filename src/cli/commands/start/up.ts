@@ -54,7 +54,7 @@ export const up = command({
       await Promise.all([
         import("../../../cloud/start-cloud.ts"),
         import("../../../run/open/endpoint-file.ts"),
-        import("../../../run/console/open-console.ts"),
+        import("../../../console/mount-console.ts"),
         import("../../../run/open/find-server.ts"),
       ]);
     const cloud = await startCloud({

@@ -4,7 +4,7 @@
 
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { ApiSchema } from "./api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { type QueryValues, queryText, type Route } from "./route.ts";
 
 export interface ConsoleSession {

@@ -1,6 +1,6 @@
 // Outcome badge: what became of a record, in the same words and colours everywhere.
 
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { Badge, type Tone } from "./layout.tsx";
 
 const TONES: Readonly<Record<ApiSchema["Outcome"], Tone>> = {

@@ -1,7 +1,7 @@
 // Console bar: the line on top: which pipeline, whether actions are allowed, and whether the data
 // is live.
 
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { timeText } from "../data/format.ts";
 import { goTo, linkTo, parseRoute } from "../data/route.ts";
 import type { Loaded } from "../data/use-load.ts";

@@ -1,6 +1,6 @@
 // Navigation: the views, with a count where something needs attention.
 
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { countText } from "../data/format.ts";
 import { linkTo, type Route } from "../data/route.ts";
 import { Icon, type IconName } from "../parts/icons.tsx";

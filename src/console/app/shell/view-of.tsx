@@ -1,6 +1,6 @@
 // View of: the view that a route names.
 
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { linkTo, type Route } from "../data/route.ts";
 import type { Loaded } from "../data/use-load.ts";
 import { Empty } from "../parts/notices.tsx";

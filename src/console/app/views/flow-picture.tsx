@@ -4,7 +4,7 @@
 //   P2. A node with a problem shows the problem itself, not only a colour.
 
 import type { ComponentChildren } from "preact";
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { countText, durationText, rateText, sentence, timeText } from "../data/format.ts";
 import { linkTo } from "../data/route.ts";
 import { Icon, type IconName } from "../parts/icons.tsx";

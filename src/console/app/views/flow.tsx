@@ -1,6 +1,6 @@
 // Flow: the first page. Problems come first, because people look here when something is wrong.
 
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { countText, durationText, rateText, sentence } from "../data/format.ts";
 import { linkTo } from "../data/route.ts";
 import { useScopedPath, useSession } from "../data/session.ts";

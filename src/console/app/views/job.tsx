@@ -1,8 +1,8 @@
 // Job: follows a redrive, drop or release, item by item, to its end.
 
 import { useState } from "preact/hooks";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { callApi } from "../data/api-client.ts";
-import type { ApiSchema } from "../data/api-schema.ts";
 import { amountText, countText, durationText, exactTimeText, timeText } from "../data/format.ts";
 import { linkTo } from "../data/route.ts";
 import { useRefusal, useSession } from "../data/session.ts";

@@ -1,6 +1,6 @@
 // Jobs panel: the redrives, drops and releases of this server, newest first.
 
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { countText, timeText } from "../data/format.ts";
 import { linkTo } from "../data/route.ts";
 import { LIVE_MS, useLoad } from "../data/use-load.ts";

@@ -1,8 +1,8 @@
 // Pause control: whether the pipeline may receive, and the button that changes it.
 
 import { useState } from "preact/hooks";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { callApi } from "../data/api-client.ts";
-import type { ApiSchema } from "../data/api-schema.ts";
 import { useRefusal, useScopedPath } from "../data/session.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ActionButton, TextField } from "../parts/fields.tsx";

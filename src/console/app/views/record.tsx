@@ -1,7 +1,7 @@
 // Record: everything about one record: what `tidegate why` prints, as a timeline.
 
 import type { ComponentChildren } from "preact";
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import {
   amountText,
   bytesText,

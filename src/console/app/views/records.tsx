@@ -1,7 +1,7 @@
 // Records: search by object, record key, event id or business key, and lists by outcome.
 
 import { useState } from "preact/hooks";
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { amountText, countText, timeText } from "../data/format.ts";
 import { goTo, linkTo } from "../data/route.ts";
 import { useScopedPath, useSession } from "../data/session.ts";

@@ -1,8 +1,8 @@
 // Retry control: tries a record now that failed and waits for its backoff.
 
 import { useState } from "preact/hooks";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { callApi } from "../data/api-client.ts";
-import type { ApiSchema } from "../data/api-schema.ts";
 import { sentence } from "../data/format.ts";
 import { useRefusal, useScopedPath } from "../data/session.ts";
 import { ActionButton } from "../parts/fields.tsx";

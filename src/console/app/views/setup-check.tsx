@@ -1,6 +1,6 @@
 // Setup check: findings of the queue check, with fixes.
 
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { amountText, timeText } from "../data/format.ts";
 import { useScopedPath } from "../data/session.ts";
 import { useLoad } from "../data/use-load.ts";

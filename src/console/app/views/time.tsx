@@ -1,8 +1,8 @@
 // Time: how far event time has advanced, what holds it back, and which hours are complete.
 
 import { useState } from "preact/hooks";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { callApi } from "../data/api-client.ts";
-import type { ApiSchema } from "../data/api-schema.ts";
 import { agoText, amountText, countText, timeText } from "../data/format.ts";
 import { goTo, linkTo } from "../data/route.ts";
 import { useRefusal, useScopedPath, useSession } from "../data/session.ts";

@@ -1,6 +1,6 @@
 // Window grid: the hours of event time, a row per day. Each hour is a link to its records.
 
-import type { ApiSchema } from "../data/api-schema.ts";
+import type { ApiSchema } from "../../api/api-schema.ts";
 import { amountText, clockText, countText, timeText } from "../data/format.ts";
 import { linkTo } from "../data/route.ts";
 import { Panel } from "../parts/layout.tsx";

@@ -1,6 +1,6 @@
 // Buckets: every bucket; the one that the pipeline reads comes with its prefix.
 
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { timeText } from "../../data/format.ts";
 import { linkTo, queryText } from "../../data/route.ts";
 import { useSession } from "../../data/session.ts";

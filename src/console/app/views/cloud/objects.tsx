@@ -1,6 +1,6 @@
 // Objects: browse a bucket folder by folder, and upload files into the folder that is shown.
 
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { bytesText, timeText } from "../../data/format.ts";
 import { linkTo, queryText } from "../../data/route.ts";
 import { useSession } from "../../data/session.ts";

@@ -1,8 +1,8 @@
 // Queue dialogs: send, purge and redrive.
 
 import { useState } from "preact/hooks";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { callApi } from "../../data/api-client.ts";
-import type { ApiSchema } from "../../data/api-schema.ts";
 import { amountText } from "../../data/format.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TextArea, TextField } from "../../parts/fields.tsx";

@@ -1,6 +1,6 @@
 // Queue messages: a look into a queue. Nothing is received, so nothing becomes invisible.
 
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { countText, jsonText, timeText } from "../../data/format.ts";
 import { linkTo, queryText } from "../../data/route.ts";
 import { useSession } from "../../data/session.ts";

@@ -1,7 +1,7 @@
 // Queue: one queue, its messages without receiving them, its attributes, and its actions.
 
 import { useState } from "preact/hooks";
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { countText, durationText, timeText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";
 import { useRefusal } from "../../data/session.ts";

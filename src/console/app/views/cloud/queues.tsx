@@ -1,7 +1,7 @@
 // Queues: every queue with its counts.
 
 import { useEffect } from "preact/hooks";
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { countText, durationText } from "../../data/format.ts";
 import { goTo, linkTo, queryText } from "../../data/route.ts";
 import { useSession } from "../../data/session.ts";

@@ -4,8 +4,8 @@
 //   U2. The keyboard uses the button; dragging is never the only way.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { callApi } from "../../data/api-client.ts";
-import type { ApiSchema } from "../../data/api-schema.ts";
 import { bytesText } from "../../data/format.ts";
 import { linkTo, queryText } from "../../data/route.ts";
 import { useRefusal, useScopedPath } from "../../data/session.ts";

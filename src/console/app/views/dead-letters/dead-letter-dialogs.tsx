@@ -1,8 +1,8 @@
 // Dead letter dialogs: redrive with rate and automatic stop, and drop with confirmation.
 
 import { useEffect, useState } from "preact/hooks";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { callApi } from "../../data/api-client.ts";
-import type { ApiSchema } from "../../data/api-schema.ts";
 import { filterQuery, filterWords, type LetterFilter } from "../../data/dead-letter-filter.ts";
 import { amountText, countText } from "../../data/format.ts";
 import { goTo, linkTo } from "../../data/route.ts";

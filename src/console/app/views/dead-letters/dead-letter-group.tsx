@@ -1,7 +1,7 @@
 // Dead letter group: one cause, with a sample and the dead letters that share it.
 
 import { useState } from "preact/hooks";
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { agoText, amountText, countText, jsonText, timeText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";
 import { useRefusal, useScopedPath, useSession } from "../../data/session.ts";

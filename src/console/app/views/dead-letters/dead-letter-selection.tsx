@@ -4,8 +4,8 @@
 //   X2. Dropping needs the count of a dry run, which the operator types again.
 
 import { useState } from "preact/hooks";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { callApi } from "../../data/api-client.ts";
-import type { ApiSchema } from "../../data/api-schema.ts";
 import {
   filterFlags,
   filterQuery,

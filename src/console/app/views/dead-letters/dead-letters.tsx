@@ -1,7 +1,7 @@
 // Dead letters: grouped by cause. An operator selects by filter, looks with a dry run, then
 // redrives or drops.
 
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { filterIn, filterQuery, type LetterFilter } from "../../data/dead-letter-filter.ts";
 import { agoText, amountText, countText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";

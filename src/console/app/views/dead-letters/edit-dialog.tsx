@@ -5,8 +5,8 @@
 //       says so while one is in the text.
 
 import { useState } from "preact/hooks";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { callApi } from "../../data/api-client.ts";
-import type { ApiSchema } from "../../data/api-schema.ts";
 import { jsonText } from "../../data/format.ts";
 import { goTo, linkTo } from "../../data/route.ts";
 import { useScopedPath } from "../../data/session.ts";

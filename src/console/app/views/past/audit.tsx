@@ -1,6 +1,6 @@
 // Audit: the statement of one audit in short: window, verdict, counts, exceptions and digest.
 
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { amountText, countText, durationText, timeText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";
 import { useScopedPath } from "../../data/session.ts";

@@ -1,6 +1,6 @@
 // Audits: the latest comparisons of bucket, ledger and sink, and what each found.
 
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { countText, timeText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";
 import { useScopedPath, useSession } from "../../data/session.ts";

@@ -1,8 +1,8 @@
 // Replay: one replay, what promoting it would change, and the promotion itself.
 
 import { useState } from "preact/hooks";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { callApi } from "../../data/api-client.ts";
-import type { ApiSchema } from "../../data/api-schema.ts";
 import { amountText, countText, timeText } from "../../data/format.ts";
 import { goTo, linkTo } from "../../data/route.ts";
 import { useRefusal, useScopedPath } from "../../data/session.ts";

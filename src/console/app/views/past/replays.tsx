@@ -1,6 +1,6 @@
 // Replays: past records that ran again, and what became of each run.
 
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { countText, timeText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";
 import { useScopedPath, useSession } from "../../data/session.ts";

@@ -1,6 +1,6 @@
 // Runs: each life of a process, and each replay, with digests of code and configuration.
 
-import type { ApiSchema } from "../../data/api-schema.ts";
+import type { ApiSchema } from "../../../api/api-schema.ts";
 import { durationText, jsonText, timeText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";
 import { useScopedPath, useSession } from "../../data/session.ts";

@@ -1,4 +1,4 @@
-// Record reads: records for the console, always from an index and always bounded.
+// Record pages: records of a pipeline, always from an index and always bounded.
 //   R1. A search first looks where the ledger has an index: record key, business key, object. Any
 //       other text is searched in the names of the newest records, LOOKED_MAX per page; `next`
 //       continues, and `complete` says whether all were looked at.
@@ -10,19 +10,18 @@ import { epochMs } from "../../core/units.ts";
 import { recordKey } from "../../ledger/record-key.ts";
 import { asRecordKey } from "../../ledger/record-state.ts";
 import { namesOf } from "../../ledger/search-records.ts";
-import { describeHistory } from "../../operate/history/describe-history.ts";
-import { type EventHistory, historyOf } from "../../operate/history/event-history.ts";
-import { effectRowsOf, OUTCOMES, outcomeName } from "../../operate/history/record-outcomes.ts";
-import type {
-  RecordHistory,
-  RecordPageView,
-  RecordSummary,
-  RunView,
-} from "../../ports/console/console-record-views.ts";
-import type { RecordSearch } from "../../ports/console/console-source.ts";
 import type { Ledger, ListedRecord, RecordQuery, RunRow } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
-import { deadLetterView } from "./dead-letter-reads.ts";
+import { describeHistory } from "../history/describe-history.ts";
+import { type EventHistory, historyOf } from "../history/event-history.ts";
+import {
+  effectRowsOf,
+  OUTCOMES,
+  type OutcomeName,
+  outcomeName,
+} from "../history/record-outcomes.ts";
+import { deadLetterView } from "./dead-letter-pages.ts";
+import type { PageRequest } from "./list-page.ts";
 
 /** Records that one page of a search looks at (R1). */
 const LOOKED_MAX = 2_000;
@@ -31,6 +30,28 @@ const EXACT_MAX = 100;
 const RUN_ALIVE_MS = 90_000;
 const KEY = /^k\d+:/;
 const OBJECT_URL = /^s3:\/\/([^/]+)\/?(.*)$/s;
+
+export interface RecordSearch extends PageRequest {
+  readonly search: string | null;
+  readonly outcome: OutcomeName | null;
+  readonly since: number | null;
+  /** Exclusive. */
+  readonly until: number | null;
+  /** `s3://bucket/prefix` */
+  readonly prefix: string | null;
+}
+
+export interface FoundRecords {
+  readonly records: readonly RecordSummary[];
+  readonly next: string | null;
+  /** False if a search looked at a part of the records only; `next` continues it. */
+  readonly complete: boolean;
+  /** Records that were looked at. */
+  readonly looked: number;
+}
+
+export type RecordSummary = ReturnType<typeof summaryOf>;
+export type RecordHistory = ReturnType<typeof historyView>;
 
 export interface RecordReadOptions {
   readonly ledger: Ledger;
@@ -42,7 +63,7 @@ export async function readRecords(
   options: RecordReadOptions,
   scope: LedgerScope,
   search: RecordSearch,
-): Promise<RecordPageView> {
+): Promise<FoundRecords> {
   const { search: text, cursor } = search;
   if (text !== null && cursor === null) {
     const exact = await exactRecords(options, scope, text);
@@ -58,7 +79,7 @@ async function listedPage(
   ledger: Ledger,
   scope: LedgerScope,
   search: RecordSearch,
-): Promise<RecordPageView> {
+): Promise<FoundRecords> {
   const page = { after: search.cursor, limit: search.limit };
   const { records, next } = await ledger.listRecords(scope, queryOf(search), page);
   const shown = records.map((record) => summaryOf(scope, record));
@@ -71,7 +92,7 @@ async function searchedPage(
   scope: LedgerScope,
   search: RecordSearch,
   text: string,
-): Promise<RecordPageView> {
+): Promise<FoundRecords> {
   const records: RecordSummary[] = [];
   const query = queryOf(search);
   let after = search.cursor;
@@ -125,7 +146,7 @@ async function exactRecords(
 
 type Listed = Pick<ListedRecord, "key" | "record" | "input">;
 
-function summaryOf(scope: LedgerScope, { key, record, input }: Listed): RecordSummary {
+function summaryOf(scope: LedgerScope, { key, record, input }: Listed) {
   const { pipeline, generation } = scope;
   const { kind, attempts, fence, seenAt, changedAt } = record;
   const failure = kind === "failed" || kind === "parked" ? record.failure : null;
@@ -147,12 +168,7 @@ function summaryOf(scope: LedgerScope, { key, record, input }: Listed): RecordSu
   };
 }
 
-export async function readRecord(
-  ledger: Ledger,
-  scope: LedgerScope,
-  key: string,
-  now: number,
-): Promise<RecordHistory | null> {
+export async function readRecord(ledger: Ledger, scope: LedgerScope, key: string, now: number) {
   if (!KEY.test(key)) return null;
   const [history, view] = await Promise.all([
     historyOf(ledger, scope, key as RecordKey),
@@ -162,7 +178,7 @@ export async function readRecord(
   return historyView(history, summaryOf(scope, view), now);
 }
 
-function historyView(history: EventHistory, summary: RecordSummary, now: number): RecordHistory {
+function historyView(history: EventHistory, summary: RecordSummary, now: number) {
   const { input, run, dossier, heldBy, edited, duplicates } = history;
   const { kind, source, dedupeKey, eventId, messageId, sentAt, partition, traceId } = input;
   return {
@@ -197,7 +213,7 @@ function historyView(history: EventHistory, summary: RecordSummary, now: number)
   };
 }
 
-export function runView(run: RunRow, now: number): RunView {
+export function runView(run: RunRow, now: number) {
   const { environment, parameters, counts, ...rest } = run;
   return {
     ...rest,

@@ -1,4 +1,4 @@
-// Replay reads: the replays of a pipeline, as the console shows them.
+// Replay pages: the replays of a pipeline and what a promotion would change, without its code.
 //   R1. The state of a replay is in its shadow tables, so it needs the pipeline's sink. Without the
 //       pipeline file, the ledger's entry is shown and the state is unknown.
 //   R2. A row of a table may have a masked value under any name. So with masks, a comparison shows
@@ -6,21 +6,15 @@
 
 import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import type { ReplayContext } from "../../operate/replays/replay-context.ts";
-import { diffReplay } from "../../operate/replays/replay-promotion.ts";
-import { type ReplayStatus, showReplay } from "../../operate/replays/replay-status.ts";
-import { systemClock } from "../../platform/system-clock.ts";
-import type {
-  ReplayDiffView,
-  ReplayPageView,
-  ReplayView,
-  ShownRow,
-} from "../../ports/console/console-control-views.ts";
-import type { PageRequest } from "../../ports/console/console-source.ts";
+import type { Clock } from "../../ports/clock.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { RowDifference } from "../../ports/shadow.ts";
 import { findReplay, listReplays, type ReplayEntry } from "../../replay/replay-registry.ts";
+import type { ReplayContext } from "../replays/replay-context.ts";
+import { diffReplay } from "../replays/replay-promotion.ts";
+import { type ReplayStatus, showReplay } from "../replays/replay-status.ts";
+import { type PageRequest, pageByPosition } from "./list-page.ts";
 
 /** What another thread can be sent of a pipeline: enough to find its replays. */
 export interface ReplayOwner {
@@ -30,6 +24,7 @@ export interface ReplayOwner {
 }
 
 interface ReplayPorts {
+  readonly clock: Clock;
   readonly ledger: Ledger;
   readonly url: string;
   readonly owner: ReplayOwner | null;
@@ -40,31 +35,26 @@ const MASKED = "***";
 const TEXT_CHARS_MAX = 500;
 
 /** Null for a pipeline of which the console has only the name (R1). */
-function contextOf({ ledger, url, owner }: ReplayPorts, scope: LedgerScope): ReplayContext | null {
+function contextOf(
+  { clock, ledger, url, owner }: ReplayPorts,
+  scope: LedgerScope,
+): ReplayContext | null {
   if (owner === null) return null;
   const { pipeline } = owner;
   if (pipeline.name !== scope.pipeline || pipeline.generation !== scope.generation) return null;
-  return { pipeline: pipeline as Pipeline, ledger, url, clock: systemClock };
+  return { pipeline: pipeline as Pipeline, ledger, url, clock };
 }
 
-export async function readReplays(
-  ports: ReplayPorts,
-  scope: LedgerScope,
-  { cursor, limit }: PageRequest,
-): Promise<ReplayPageView> {
-  const entries = await listReplays(ports.ledger, scope);
-  const from = cursor !== null && /^\d{1,9}$/.test(cursor) ? Number(cursor) : 0;
-  const page = entries.slice(from, from + limit);
-  const views: ReplayView[] = [];
-  for (const entry of page) views.push(await readEntry(ports, scope, entry));
-  return { replays: views, next: from + limit < entries.length ? String(from + limit) : null };
+export type ReplayView = ReturnType<typeof replayView>;
+
+export async function readReplays(ports: ReplayPorts, scope: LedgerScope, page: PageRequest) {
+  const { items, next } = pageByPosition(await listReplays(ports.ledger, scope), page);
+  const replays: ReplayView[] = [];
+  for (const entry of items) replays.push(await readEntry(ports, scope, entry));
+  return { replays, next };
 }
 
-export async function readReplay(
-  ports: ReplayPorts,
-  scope: LedgerScope,
-  run: string,
-): Promise<ReplayView | null> {
+export async function readReplay(ports: ReplayPorts, scope: LedgerScope, run: string) {
   const entry = await findReplay(ports.ledger, scope, run);
   return entry === null ? null : readEntry(ports, scope, entry);
 }
@@ -74,14 +64,14 @@ async function readEntry(ports: ReplayPorts, scope: LedgerScope, entry: ReplayEn
   return replayView(entry, context === null ? null : await showReplay(context, entry.run));
 }
 
-function replayView(entry: ReplayEntry, status: ReplayStatus | null): ReplayView {
+function replayView(entry: ReplayEntry, status: ReplayStatus | null) {
   const { run, generation, request, inputs, missing, createdAt, digests } = entry;
   const { into, from, to, bucket, prefix } = request;
   const outcome = status?.outcome ?? null;
   return {
     run,
     generation,
-    state: status?.state ?? "unknown", // R1
+    state: status?.state ?? ("unknown" as const), // R1
     into,
     from,
     to,
@@ -104,11 +94,7 @@ function outcomeView({
   return { committed, superseded, failed, failures };
 }
 
-export async function readReplayDiff(
-  ports: ReplayPorts,
-  scope: LedgerScope,
-  run: string,
-): Promise<ReplayDiffView | null> {
+export async function readReplayDiff(ports: ReplayPorts, scope: LedgerScope, run: string) {
   if ((await findReplay(ports.ledger, scope, run)) === null) return null;
   const context = contextOf(ports, scope);
   if (context === null) {
@@ -132,10 +118,10 @@ export async function readReplayDiff(
   };
 }
 
-function rowView(row: RowDifference["key"], hidden: boolean): ShownRow {
+function rowView(row: RowDifference["key"], hidden: boolean) {
   const entries = Object.entries(row).map(([column, value]) => {
     if (hidden) return [column, MASKED]; // R2
     return [column, value === null ? null : String(value).slice(0, TEXT_CHARS_MAX)];
   });
-  return Object.fromEntries(entries) as ShownRow;
+  return Object.fromEntries(entries) as Readonly<Record<string, string | null>>;
 }

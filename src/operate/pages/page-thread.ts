@@ -1,5 +1,5 @@
-// Ledger thread: the console's reads of a ledger in a thread of their own. A SQLite file is read by
-// the thread that asks, and in `tidegate dev` that thread also runs the pipeline.
+// Page thread: the pages of a ledger, read in a thread of their own. A SQLite file is read by the
+// thread that asks, and in `tidegate dev` that thread also runs the pipeline.
 //   T1. The thread has its own connection, which cannot write.
 //   T2. It starts with the first read, so a console that is not opened costs nothing. A thread that
 //       ended fails the reads that wait for it, and the next read starts another.
@@ -7,27 +7,27 @@
 
 import { Worker } from "node:worker_threads";
 import { type ErrorCode, TidegateError } from "../../core/errors.ts";
-import type { LedgerReads } from "./ledger-reads.ts";
-import type { ReplayOwner } from "./replay-reads.ts";
+import type { LedgerPages } from "./ledger-pages.ts";
+import type { ReplayOwner } from "./replay-pages.ts";
 
-export interface LedgerThreadData {
+export interface PageThreadData {
   readonly url: string;
   readonly owner: ReplayOwner | null;
 }
 
-export interface LedgerThreadCall {
+export interface PageCall {
   readonly id: number;
-  readonly method: keyof LedgerReads;
+  readonly method: keyof LedgerPages;
   readonly given: readonly unknown[];
 }
 
-export type LedgerThreadAnswer = { readonly id: number } & (
+export type PageAnswer = { readonly id: number } & (
   | { readonly value: unknown }
   | { readonly failure: { readonly message: string; readonly code: ErrorCode | null } }
 );
 
-export interface LedgerThread {
-  readonly reads: LedgerReads;
+export interface PageThread {
+  readonly pages: LedgerPages;
   close(): Promise<void>;
 }
 
@@ -36,62 +36,42 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-const ENTRY = `./ledger-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
+const ENTRY = `./page-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
 const CLOSED = "the console is closed";
 
-/** Reads of a ledger, in another thread. Tests pass another `entry`. */
-export function createLedgerThread(
-  data: LedgerThreadData,
+/** Reads of a ledger, in another thread: each method by its name. Tests pass another `entry`. */
+export function createPageThread(
+  data: PageThreadData,
   entry = new URL(ENTRY, import.meta.url),
-): LedgerThread {
+): PageThread {
   const thread = new ReadThread(data, entry);
-  const call =
-    (method: keyof LedgerReads) =>
-    (...given: unknown[]) =>
-      thread.call(method, given) as Promise<never>;
-  return {
-    reads: {
-      show: call("show"),
-      findNote: call("findNote"),
-      listNotes: call("listNotes"),
-      listRecords: call("listRecords"),
-      parked: call("parked"),
-      records: call("records"),
-      record: call("record"),
-      deadLetterGroups: call("deadLetterGroups"),
-      deadLetters: call("deadLetters"),
-      time: call("time"),
-      runs: call("runs"),
-      pipelineState: call("pipelineState"),
-      replays: call("replays"),
-      replay: call("replay"),
-      replayDiff: call("replayDiff"),
-      audits: call("audits"),
-      audit: call("audit"),
+  const pages = new Proxy({} as LedgerPages, {
+    get(_, method: keyof LedgerPages) {
+      return (...given: unknown[]) => thread.call(method, given);
     },
-    close: () => thread.close(),
-  };
+  });
+  return { pages, close: () => thread.close() };
 }
 
 class ReadThread {
-  readonly #data: LedgerThreadData;
+  readonly #data: PageThreadData;
   readonly #entry: URL;
   readonly #waiters = new Map<number, Waiter>();
   #worker: Worker | null = null;
   #calls = 0;
   #closed = false;
 
-  constructor(data: LedgerThreadData, entry: URL) {
+  constructor(data: PageThreadData, entry: URL) {
     this.#data = data;
     this.#entry = entry;
   }
 
-  call(method: keyof LedgerReads, given: readonly unknown[]): Promise<never> {
+  call(method: keyof LedgerPages, given: readonly unknown[]): Promise<never> {
     if (this.#closed) return Promise.reject(unavailable(CLOSED));
     this.#worker ??= this.#start(); // T2
     const worker = this.#worker;
     this.#calls += 1;
-    const call: LedgerThreadCall = { id: this.#calls, method, given };
+    const call: PageCall = { id: this.#calls, method, given };
     return new Promise((resolve, reject) => {
       worker.postMessage(call); // Throws if an argument cannot be copied; then nothing waits.
       this.#waiters.set(call.id, { resolve, reject });
@@ -107,14 +87,14 @@ class ReadThread {
 
   #start(): Worker {
     const worker = new Worker(this.#entry, { workerData: this.#data });
-    worker.on("message", (answer: LedgerThreadAnswer) => this.#settle(answer));
+    worker.on("message", (answer: PageAnswer) => this.#settle(answer));
     worker.on("error", (error: Error) => this.#end(worker, error.message));
     worker.on("exit", () => this.#end(worker, "the console's reading thread ended"));
     worker.unref();
     return worker;
   }
 
-  #settle(answer: LedgerThreadAnswer): void {
+  #settle(answer: PageAnswer): void {
     const waiter = this.#waiters.get(answer.id);
     this.#waiters.delete(answer.id);
     if ("value" in answer) {

@@ -9,7 +9,7 @@ import { existsSync, globSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { PageFile, PageFiles } from "../../ports/console/console-source.ts";
+import type { PageFile, PageFiles } from "./api/console-http.ts";
 
 const TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
@@ -19,8 +19,8 @@ const TYPES: Readonly<Record<string, string>> = {
   ".json": "application/json",
   ".txt": "text/plain; charset=utf-8",
 };
-/** From src/run/console and dist/run/console. */
-const ROOT = "../../../";
+/** From src/console and dist/console. */
+const ROOT = "../../";
 const SAFE_NAME = /^(?:[\w-][\w.-]*\/)*[\w-][\w.-]*$/;
 const STDERR_CHARS_MAX = 400;
 

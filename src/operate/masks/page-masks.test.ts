@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { epochMs } from "../../core/units.ts";
-import { maskAudit } from "./audit-reads.ts";
 import { createMessageMask } from "./message-mask.ts";
+import { maskAudit } from "./page-masks.ts";
 
 const AUDIT = {
   id: "a1",
@@ -19,7 +19,7 @@ const AUDIT = {
   sinkChecked: true,
 } as const;
 
-test("masks that hide the keys of objects hide them in the exceptions of an audit (A1)", () => {
+test("masks that hide the keys of objects hide them in the exceptions of an audit (P1)", () => {
   const masked = maskAudit(AUDIT, createMessageMask({ mask: ["object.key"] } as never));
   expect(JSON.stringify(masked)).not.toContain("ann");
   expect(masked.exceptions).toMatchObject([{ key: "***", status: "missing" }]);

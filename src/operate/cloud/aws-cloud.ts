@@ -1,18 +1,20 @@
-// AWS cloud: the console's queues from SQS, on AWS or any compatible endpoint. SQS cannot show
+// AWS cloud: the queues of an operator from SQS, on AWS or any compatible endpoint. SQS cannot show
 // messages without receiving them, and topics and buckets have AWS's own console.
 //   A1. With a queue, only the queues of the pipeline are listed: the operator's role may read
 //       them, and may not list those of the account.
 
 import type { SQSClient } from "@aws-sdk/client-sqs";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
-import type { ConsoleCloud, QueueFigures } from "../../ports/console/console-source.ts";
-import type { QueueSummary } from "../../ports/console/console-views.ts";
-import { clientOptions, type Server } from "../open/find-server.ts";
-import { type CloudRoles, deadLetterQueueIn, roleOf } from "./embedded-cloud.ts";
+import { clientOptions, type Server } from "../../run/open/find-server.ts";
+import {
+  type CloudContents,
+  type CloudRoles,
+  deadLetterQueueIn,
+  type QueueSummary,
+  roleOf,
+} from "./embedded-cloud.ts";
 
-export interface AwsCloud extends ConsoleCloud {
-  /** The counts of a queue; null if it does not exist. */
-  figures(name: string): Promise<QueueFigures | null>;
+export interface AwsCloud extends CloudContents {
   close(): Promise<void>;
 }
 

@@ -1,16 +1,15 @@
-// Setup reads: the findings of the doctor about a pipeline and its live queues, for the console.
+// Setup check: the findings of the doctor about a pipeline and its live queues.
 
 import { reasonOf } from "../../core/errors.ts";
 import type { Finding } from "../../doctor/rule.ts";
 import { diagnose, RULES } from "../../doctor/rules/all-rules.ts";
 import { EMPTY_SETUP, joinSetups, type Setup } from "../../doctor/setup.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
-import { readLiveSetup } from "../../operate/doctor/live-setup.ts";
-import { observedPipelineOf } from "../../operate/doctor/observed-pipeline.ts";
-import type { FindingView, SetupCheck } from "../../ports/console/console-record-views.ts";
-import type { Server } from "../open/find-server.ts";
+import type { Server } from "../../run/open/find-server.ts";
+import { readLiveSetup } from "./live-setup.ts";
+import { observedPipelineOf } from "./observed-pipeline.ts";
 
-export interface SetupOptions {
+export interface SetupCheckOptions {
   readonly pipeline: Pipeline | null;
   /** The file of the pipeline, or its name. */
   readonly file: string;
@@ -18,7 +17,7 @@ export interface SetupOptions {
   readonly server: Server;
 }
 
-export async function readSetupCheck(options: SetupOptions, now: number): Promise<SetupCheck> {
+export async function readSetupCheck(options: SetupCheckOptions, now: number) {
   const { pipeline, file, queues, server } = options;
   const setups: Setup[] = [];
   const unknown: string[] = [];
@@ -39,7 +38,7 @@ export async function readSetupCheck(options: SetupOptions, now: number): Promis
   return { at: now, findings: findings.map(viewOf), checked: RULES.length, unknown };
 }
 
-function viewOf({ rule, location, message }: Finding): FindingView {
+function viewOf({ rule, location, message }: Finding) {
   const { id, severity, fix } = rule;
   return { id, severity, subject: location.name, message, fix };
 }

@@ -15,16 +15,13 @@
 import type { JsonObject, JsonValue } from "../../core/encoding/canonical-json.ts";
 import { createMask } from "../../core/encoding/mask.ts";
 import { hiddenBodyOf, MASKED } from "../../core/encoding/secrets.ts";
-import type { ReplayView } from "../../ports/console/console-control-views.ts";
-import type {
-  DeadLetterGroupView,
-  DeadLetterView,
-  FailureView,
-  RecordHistory,
-  RecordSummary,
-  TimeView,
-} from "../../ports/console/console-record-views.ts";
+import type { DeadLetterGroupView, DeadLetterView } from "../pages/dead-letter-pages.ts";
+import type { RecordHistory, RecordSummary } from "../pages/record-pages.ts";
+import type { ReplayView } from "../pages/replay-pages.ts";
+import type { TimeView } from "../pages/time-page.ts";
 import { hasJsonPayload, scrubTexts, unwrapped } from "./json-texts.ts";
+
+type FailureView = NonNullable<RecordSummary["failure"]>;
 
 export interface ViewMask {
   /** The name of a record or of an object (V2). */

@@ -1,15 +1,10 @@
 import { expect, test } from "vitest";
 import type { JsonValue } from "../../core/encoding/canonical-json.ts";
 import { type Dossier, decodeDossier, encodeDossier } from "../../ingest/dead-letters/dossier.ts";
-import type {
-  DeadLetterGroupView,
-  RecordHistory,
-  RecordSummary,
-  TimeView,
-} from "../../ports/console/console-record-views.ts";
-import { deadLetterView } from "./dead-letter-reads.ts";
+import { type DeadLetterGroupView, deadLetterView } from "../pages/dead-letter-pages.ts";
+import type { RecordHistory, RecordSummary } from "../pages/record-pages.ts";
+import { holderClause, type TimeView } from "../pages/time-page.ts";
 import { createMessageMask } from "./message-mask.ts";
-import { holderClause } from "./time-reads.ts";
 import { createViewMask } from "./view-mask.ts";
 
 const SECRET = "4000-1234-5678";

@@ -1,6 +1,6 @@
-// Time reads: watermarks, completeness, held records and hours, for the console.
+// Time page: watermarks, completeness, held records and hours of a pipeline.
 //   T1. Counts are bounded: an hour counts HOUR_RECORDS_MAX records at most and says so.
-//   T2. It reads much, so a refresher computes it in the background (L2 of ledger-reads.ts).
+//   T2. It reads much, so a refresher computes it in the background (L2 of ledger-pages.ts).
 
 import { TidegateError } from "../../core/errors.ts";
 import { durationMs, epochMs } from "../../core/units.ts";
@@ -8,12 +8,6 @@ import type { Completeness, Holder } from "../../ingest/late/complete-up-to.ts";
 import { heldOf } from "../../ingest/late/held-note.ts";
 import { heldBy, IDLE_MS, joinReports, startWatermark } from "../../ingest/policy/watermark.ts";
 import { readReports } from "../../ingest/running/partition-report.ts";
-import type {
-  HeldView,
-  PartitionView,
-  TimeView,
-  TimeWindow,
-} from "../../ports/console/console-record-views.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 
@@ -24,6 +18,14 @@ const HELD_SHOWN_MAX = 100;
 const HELD_COUNTED_MAX = 1_000;
 const PARTITIONS_SHOWN_MAX = 1_000;
 
+interface HeldView {
+  readonly key: string;
+  readonly name: string;
+  readonly eventTime: number;
+  readonly heldAt: number;
+  readonly lateQueue: string | null;
+}
+
 export interface TimeOptions {
   readonly ledger: Ledger;
   readonly now: number;
@@ -32,7 +34,9 @@ export interface TimeOptions {
   readonly looked: boolean;
 }
 
-export async function readTime(scope: LedgerScope, options: TimeOptions): Promise<TimeView> {
+export type TimeView = Awaited<ReturnType<typeof readTime>>;
+
+export async function readTime(scope: LedgerScope, options: TimeOptions) {
   const { ledger, now, completeness, looked } = options;
   const { at, watermark } = completeness;
   const { partitions, holder } = await partitionsOf(ledger, scope, now);
@@ -66,7 +70,7 @@ async function partitionsOf(ledger: Ledger, scope: LedgerScope, now: number) {
   const reports = await readReports(ledger, scope);
   const state = joinReports(startWatermark(durationMs(0)), reports, instant);
   const holder = heldBy(state, instant);
-  const rows = [...state.partitions].map(([name, { latest, activeUntil }]): PartitionView => {
+  const rows = [...state.partitions].map(([name, { latest, activeUntil }]) => {
     const idle = holder !== name && now - activeUntil >= IDLE_MS;
     return { name, eventTime: latest, seenAt: activeUntil, idle, holds: holder === name };
   });
@@ -74,7 +78,7 @@ async function partitionsOf(ledger: Ledger, scope: LedgerScope, now: number) {
   return { partitions: rows.slice(0, PARTITIONS_SHOWN_MAX), holder };
 }
 
-async function readHeld(ledger: Ledger, scope: LedgerScope): Promise<TimeView["held"]> {
+async function readHeld(ledger: Ledger, scope: LedgerScope) {
   const items: HeldView[] = [];
   let count = 0;
   for await (const { held } of heldOf(ledger, scope)) {
@@ -89,10 +93,10 @@ async function readHeld(ledger: Ledger, scope: LedgerScope): Promise<TimeView["h
 }
 
 /** The last hours of event time, up to the one after the watermark. */
-async function windowsOf(scope: LedgerScope, options: TimeOptions): Promise<TimeWindow[]> {
+async function windowsOf(scope: LedgerScope, options: TimeOptions) {
   const { ledger, now, completeness } = options;
   const last = Math.floor((completeness.watermark ?? now) / HOUR_MS) * HOUR_MS;
-  const windows: TimeWindow[] = [];
+  const windows: Awaited<ReturnType<typeof windowOf>>[] = [];
   for (let hour = HOURS - 1; hour >= 0; hour -= 1) {
     const from = last - hour * HOUR_MS;
     try {
@@ -110,7 +114,7 @@ async function windowOf(
   scope: LedgerScope,
   from: number,
   { at, watermark }: Completeness,
-): Promise<TimeWindow> {
+) {
   const to = from + HOUR_MS;
   const query = { by: "event-time", from: epochMs(from), to: epochMs(to) } as const;
   const { records, next } = await ledger.listRecords(scope, query, {

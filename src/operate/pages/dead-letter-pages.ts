@@ -1,22 +1,19 @@
-// Dead-letter reads: the groups and items of the dead-letter index, as the console shows them.
+// Dead-letter pages: the groups and items of the dead-letter index.
 //   D1. Only dossiers are shown, which were masked when they were written.
 
 import { type Dossier, decodeDossier } from "../../ingest/dead-letters/dossier.ts";
-import type {
-  DeadLetterGroupPage,
-  DeadLetterGroupView,
-  DeadLetterPage,
-  DeadLetterView,
-} from "../../ports/console/console-record-views.ts";
-import type { PageRequest } from "../../ports/console/console-source.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope } from "../../ports/record.ts";
 import type { DeadLetterIndex, IndexedGroup } from "./dead-letter-index.ts";
+import { type PageRequest, pageByPosition } from "./list-page.ts";
 
 const HOUR_MS = 3_600_000;
 const TREND_HOURS = 24;
 
-export function deadLetterView(dossier: Dossier): DeadLetterView {
+export type DeadLetterView = ReturnType<typeof deadLetterView>;
+export type DeadLetterGroupView = NonNullable<Awaited<ReturnType<typeof groupView>>>;
+
+export function deadLetterView(dossier: Dossier) {
   const { object, business_key: businessKey = null, dead_letter: deadLetter } = dossier;
   const url = object === null ? null : `s3://${object.bucket}/${object.key}`;
   return {
@@ -49,22 +46,15 @@ export async function readGroups(
   ledger: Ledger,
   scope: LedgerScope,
   index: DeadLetterIndex,
-  { cursor, limit }: PageRequest,
-): Promise<DeadLetterGroupPage> {
+  page: PageRequest,
+) {
   const { at, groups, total, more } = await index.read();
-  const from = positionIn(cursor);
-  const page = groups.slice(from, from + limit);
-  const views = await Promise.all(page.map((group) => groupView(ledger, scope, group, at)));
-  const next = from + limit < groups.length ? String(from + limit) : null;
+  const { items, next } = pageByPosition(groups, page);
+  const views = await Promise.all(items.map((group) => groupView(ledger, scope, group, at)));
   return { at, groups: views.filter((view) => view !== null), total, more, next };
 }
 
-async function groupView(
-  ledger: Ledger,
-  scope: LedgerScope,
-  group: IndexedGroup,
-  now: number,
-): Promise<DeadLetterGroupView | null> {
+async function groupView(ledger: Ledger, scope: LedgerScope, group: IndexedGroup, now: number) {
   const { id, errorClass, fingerprint, message, firstFailedAt, items } = group;
   const [newest] = items;
   if (newest === undefined) return null;
@@ -83,7 +73,7 @@ async function groupView(
   };
 }
 
-function trendOf({ items }: IndexedGroup, now: number): DeadLetterGroupView["trend"] {
+function trendOf({ items }: IndexedGroup, now: number) {
   const end = (Math.floor(now / HOUR_MS) + 1) * HOUR_MS;
   const from = end - TREND_HOURS * HOUR_MS;
   const counts = Array.from({ length: TREND_HOURS }, () => 0);
@@ -98,23 +88,14 @@ export async function readItems(
   ledger: Ledger,
   scope: LedgerScope,
   index: DeadLetterIndex,
-  group: string,
-  { cursor, limit }: PageRequest,
-): Promise<DeadLetterPage | null> {
+  id: string,
+  page: PageRequest,
+) {
   const { groups } = await index.read();
-  const items = groups.find(({ id }) => id === group)?.items;
-  if (items === undefined) return null;
-  const from = positionIn(cursor);
-  const notes = await Promise.all(
-    items.slice(from, from + limit).map(({ key }) => ledger.findNote(scope, "dossier", key)),
-  );
+  const group = groups.find((each) => each.id === id);
+  if (group === undefined) return null;
+  const { items, next } = pageByPosition(group.items, page);
+  const notes = await Promise.all(items.map(({ key }) => ledger.findNote(scope, "dossier", key)));
   const shown = notes.filter((note) => note !== undefined);
-  return {
-    items: shown.map(({ body }) => deadLetterView(decodeDossier(body))),
-    next: from + limit < items.length ? String(from + limit) : null,
-  };
-}
-
-function positionIn(cursor: string | null): number {
-  return cursor !== null && /^\d{1,9}$/.test(cursor) ? Number(cursor) : 0;
+  return { items: shown.map(({ body }) => deadLetterView(decodeDossier(body))), next };
 }
