@@ -45,7 +45,7 @@ async function auditStores(folder: string): Promise<void> {
   boundThreadHeaps();
   const cloud = await openCloud({ data: join(folder, "data") });
   const path = join(folder, "ledger.db");
-  const ledger = createSqliteLedger(systemPorts, { path, readOnly: true, mustExist: true });
+  const ledger = createSqliteLedger(systemPorts, { path, readOnly: true });
   if (ledger.sinkStore === null) throw new Error("the ledger has no tables");
   const effects = await createTableEffects(ledger.sinkStore, "sqlite", TABLES);
   const records = createAuditReader(ledger, { path });

@@ -78,11 +78,11 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     return [doctor, doctorExplain];
   }),
   group("ledger", async () => {
-    const { ledgerInit, ledgerCheck, ledgerShow, ledgerStatsCommand } = await import(
+    const { ledgerInit, ledgerMigrate, ledgerCheck, ledgerShow, ledgerStatsCommand } = await import(
       "./commands/operate/ledger.ts"
     );
     const { ledgerPurge } = await import("./commands/operate/purge.ts");
-    return [ledgerInit, ledgerCheck, ledgerShow, ledgerStatsCommand, ledgerPurge];
+    return [ledgerInit, ledgerMigrate, ledgerCheck, ledgerShow, ledgerStatsCommand, ledgerPurge];
   }),
   group("outbox", async () => {
     const { outboxStats } = await import("./commands/produce/relay.ts");

@@ -37,7 +37,7 @@ export const ERROR_CODES = {
   },
   TG_STORE_OLDER: {
     retry: "never",
-    hint: "Nothing was changed. Keep the former file, database or table to look things up with its own release, and start this release with a new one.",
+    hint: "Nothing was changed. Run `tidegate ledger migrate`; a store that it cannot upgrade stays readable by its own release.",
   },
   TG_STORE_FULL: {
     retry: "later",

@@ -178,7 +178,7 @@ async function store(
   const retentionMs = days(pipeline.retention.ledgerDays);
   const scope = { pipeline: pipeline.name, generation: pipeline.generation };
   try {
-    const { ledger, close } = await sources.openLedger({ retentionMs, migrate: false });
+    const { ledger, close } = await sources.openLedger({ retentionMs, create: false });
     try {
       await saveAudit(ledger, scope, summaryOf(statement));
     } finally {

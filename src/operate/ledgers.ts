@@ -7,12 +7,15 @@ import type { ClockLeap } from "../core/store-clock.ts";
 import { durationMs, subtractMs } from "../core/units.ts";
 import { asRecordKey } from "../ledger/record-state.ts";
 import { type PurgeableStore, purgeRows } from "../ledger/rows/purge-rows.ts";
+import type { SchemaUpgrade } from "../ledger/schema-version.ts";
 import { describeLeap } from "../ledger/store-time.ts";
 import type { Ledger, RecordView, ScopeStats } from "../ports/ledger.ts";
 import { parseStoreUrl } from "../run/open/store-url.ts";
+import { upgradeStore } from "../run/open/upgrade-store.ts";
 import { sweepLedgerStages } from "../run/upkeep/stage-sweep.ts";
 import type { Sources } from "./sources.ts";
 
+export type { SchemaUpgrade } from "../ledger/schema-version.ts";
 export type { RecordView, ScopeStats } from "../ports/ledger.ts";
 export type { LogEntry, StoredRecord } from "../ports/record.ts";
 
@@ -20,6 +23,11 @@ export type { LogEntry, StoredRecord } from "../ports/record.ts";
 export interface LedgerAccess {
   /** Creates it if it is missing, and returns its kind. `listing`: DynamoDB lists its records. */
   create(options?: { readonly listing?: boolean | undefined }): Promise<string>;
+  /**
+   * Upgrades it, and the outbox beside it, to the schema of this release. Returns what changed; with
+   * `dryRun`, what would change.
+   */
+  migrate(options?: { readonly dryRun?: boolean | undefined }): Promise<readonly SchemaUpgrade[]>;
   /** Settings and damage that break its guarantees; changes nothing. */
   check(): Promise<readonly string[]>;
   /** Counts its records, by pipeline and generation. */
@@ -48,6 +56,7 @@ export function ledgerOf(sources: Sources): LedgerAccess {
       await sources.createLedger(listing);
       return store;
     },
+    migrate: ({ dryRun = false } = {}) => upgradeStore(sources.ledgerUrl, { dryRun }),
     check: async () => (await sources.writer()).check(),
     stats: async () => (await sources.writer()).stats(),
     async show(key) {

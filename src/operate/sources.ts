@@ -167,7 +167,7 @@ export class Sources {
 
   /** Creates the ledger if it is missing; `listing` is for DynamoDB. */
   async createLedger(listing: boolean): Promise<void> {
-    await this.#openLedger(listing ? { migrate: true, listing } : { migrate: true });
+    await this.#openLedger(listing ? { create: true, listing } : { create: true });
   }
 
   /** The ledger for an action that creates it or that keeps its records; `close` ends it early. */
@@ -313,7 +313,7 @@ export class Sources {
   async #openWriter(): Promise<Ledger> {
     const pipeline = await this.pipeline();
     const retention = pipeline === null ? {} : { retentionMs: days(pipeline.retention.ledgerDays) };
-    return this.#openLedger({ ...retention, migrate: false });
+    return this.#openLedger({ ...retention, create: false });
   }
 
   async #openObjects(): Promise<ObjectSource> {

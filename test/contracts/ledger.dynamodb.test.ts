@@ -90,7 +90,7 @@ describe.skipIf(!available)("DynamoDB", () => {
   });
 
   test("a missing table is distinguished from an unavailable endpoint", async () => {
-    const options = { ...freshOptions(), migrate: false };
+    const options = { ...freshOptions(), create: false };
     const missing = createDynamoLedger({ clock, random }, options);
     await expect(missing).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
     const nowhere = { ...options, endpoint: "http://127.0.0.1:1" };

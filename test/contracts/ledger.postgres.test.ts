@@ -46,8 +46,8 @@ describe.skipIf(!available)("PostgreSQL", () => {
       "CREATE TABLE tidegate_schema (part text PRIMARY KEY, version integer)",
     );
     await queryPostgres(own, `INSERT INTO tidegate_schema VALUES ('ledger', ${each.other})`);
-    for (const migrate of [true, false]) {
-      const opening = createPostgresLedger({ clock }, { url: own, migrate });
+    for (const create of [true, false]) {
+      const opening = createPostgresLedger({ clock }, { url: own, create });
       await expect(opening).rejects.toMatchObject({ code: each.code });
     }
     const tables = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()";
@@ -131,7 +131,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
   });
 
   test("a missing ledger is distinguished from an unavailable one", async () => {
-    const opening = createPostgresLedger({ clock }, { url: await freshUrl(), migrate: false });
+    const opening = createPostgresLedger({ clock }, { url: await freshUrl(), create: false });
     await expect(opening).rejects.toMatchObject({ code: "TG_CONFIG_INVALID" });
   });
 

@@ -51,7 +51,7 @@ describeLedgerLists(SQLITE);
 
 const OTHER_VERSIONS = [
   { version: 1, code: "TG_STORE_OLDER" },
-  { version: SQLITE_LEDGER.version - 1, code: "TG_STORE_OLDER" },
+  { version: SQLITE_LEDGER.oldest - 1, code: "TG_STORE_OLDER" },
   { version: SQLITE_LEDGER.version + 1, code: "TG_STORE_NEWER" },
 ];
 

@@ -23,7 +23,7 @@ test("T7: on DynamoDB a fresh claim reads nothing, and other reads are consisten
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
-  const ledger = await createDynamoLedger({ clock, random }, { ...where, migrate: false });
+  const ledger = await createDynamoLedger({ clock, random }, { ...where, create: false });
   dynamo.requests.length = 0;
   const key = asRecordKey("a");
   const lease = { owner: "w", leaseMs: seconds(30) };
@@ -51,7 +51,7 @@ test("T7: on DynamoDB a rejected write is answered without a read", async () => 
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
-  const ledger = await createDynamoLedger({ clock, random }, { ...where, migrate: false });
+  const ledger = await createDynamoLedger({ clock, random }, { ...where, create: false });
   const request = { key: asRecordKey("a"), input: ANY_INPUT, receivedAt: clock.now() };
   const lease = { owner: "w", leaseMs: seconds(30) };
   await ledger.claim(SCOPE, [request], lease);
@@ -66,7 +66,7 @@ test("a write that the SDK repeats after a lost response recognises itself and c
   const clock = createManualClock(epochMs(1_700_000_000_000));
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const where = { table: "ledger", region: "eu-west-1", endpoint: dynamo.endpoint, credentials };
-  const ledger = await createDynamoLedger({ clock, random }, { ...where, migrate: false });
+  const ledger = await createDynamoLedger({ clock, random }, { ...where, create: false });
   dynamo.loseNextReply();
   const request = { key: asRecordKey("a"), input: ANY_INPUT, receivedAt: clock.now() };
   const lease = { owner: "w", leaseMs: seconds(30) };

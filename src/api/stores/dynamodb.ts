@@ -13,7 +13,7 @@ export type DynamoLedgerOptions = PlainOptions<ledger.DynamoLedgerOptions> &
 export type DynamoOutboxOptions = PlainOptions<outbox.DynamoOutboxOptions> &
   Pick<SystemPorts, "clock" | "random">;
 
-/** Opens the ledger in a DynamoDB table. Default: creates or migrates the table. */
+/** Opens the ledger in a DynamoDB table. Creates a missing table unless `create` is false. */
 export function createDynamoLedger(options: DynamoLedgerOptions): Promise<Ledger> {
   return ledger.createDynamoLedger(
     withSystemDefaults(options),

@@ -13,7 +13,7 @@ export type PostgresLedgerOptions = PlainOptions<ledger.PostgresLedgerOptions> &
 export type PostgresOutboxOptions = PlainOptions<outbox.PostgresOutboxOptions> &
   Pick<SystemPorts, "clock">;
 
-/** Opens the ledger in a PostgreSQL database. Default: creates or migrates its tables. */
+/** Opens the ledger in a PostgreSQL database. Creates missing tables unless `create` is false. */
 export function createPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
   return ledger.createPostgresLedger(
     withSystemDefaults(options),

@@ -1,7 +1,13 @@
 // Ledger text: the counts of a ledger, and the state and log of a record, as lines.
 
 import type { EpochMs } from "../../core/units.ts";
-import type { LogEntry, RecordView, ScopeStats, StoredRecord } from "../../operate/ledgers.ts";
+import type {
+  LogEntry,
+  RecordView,
+  SchemaUpgrade,
+  ScopeStats,
+  StoredRecord,
+} from "../../operate/ledgers.ts";
 
 /** Counts per pipeline and generation, as a table. */
 export function statsLines(stats: readonly ScopeStats[]): string[] {
@@ -31,6 +37,24 @@ function table(rows: readonly (readonly string[])[]): string[] {
       .map((cell, at) => (at === 0 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join("  "),
   );
+}
+
+/** What an upgrade changed, or would change. */
+export function upgradeLines(
+  upgrades: readonly SchemaUpgrade[],
+  { dryRun }: { readonly dryRun: boolean },
+): string[] {
+  if (upgrades.length === 0) return ["Nothing to upgrade."];
+  const verb = dryRun ? "would be upgraded" : "is upgraded";
+  return upgrades.map(
+    ({ part, from, to }) => `The ${part} ${verb} from schema ${from} to schema ${to}.`,
+  );
+}
+
+/** The statements of an upgrade, for a database administrator. */
+export function upgradeSql(upgrades: readonly SchemaUpgrade[]): string[] {
+  const statements = upgrades.flatMap(({ sql }) => sql);
+  return statements.length === 0 ? ["-- No statements: nothing to upgrade."] : statements;
 }
 
 /** The state of a record and all entries of its log. */

@@ -42,7 +42,7 @@ async function start(): Promise<void> {
   const client = clientOf(config.queue);
   const queue = createSqsQueue({ client, queueUrl: config.queue.queueUrl });
   const ports = { clock: processClock, turn: systemTurn, random: systemRandom };
-  const options = { migrate: false, ...(retentionMs !== undefined && { retentionMs }) };
+  const options = { create: false, ...(retentionMs !== undefined && { retentionMs }) };
   const ledger = ledgerUrl === null ? null : await openLedger(ledgerUrl, ports, options);
   const telemetry = {
     log: (level, message, fields = {}) => report({ kind: "log", level, message, fields }),

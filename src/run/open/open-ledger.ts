@@ -22,7 +22,7 @@ export interface OpenLedgerOptions {
   /** How long records are kept. Default: 45 days. */
   readonly retentionMs?: DurationMs;
   /** Whether to create a missing ledger; if false, it is an error. Default: true. */
-  readonly migrate?: boolean;
+  readonly create?: boolean;
   /** Whether a new DynamoDB table keeps lists of its records. Default: false. */
   readonly listing?: boolean;
   /** Opens an existing ledger for reading; calls that write fail. */
@@ -35,14 +35,14 @@ export async function openLedger(
   given: OpenLedgerOptions = {},
 ): Promise<Ledger> {
   const location = parseStoreUrl(url, "ledger");
-  const options = given.readOnly === true ? { ...given, migrate: false } : given;
+  const options = given.readOnly === true ? { ...given, create: false } : given;
   switch (location.store) {
     case "memory":
       return createMemoryLedger(ports, options);
     case "sqlite": {
       const { createSqliteLedger } = await import("../../stores/sqlite/ledger/ledger.ts");
-      const { migrate = true, listing: _, ...more } = options;
-      return createSqliteLedger(ports, { path: location.path, mustExist: !migrate, ...more });
+      const { listing: _, ...more } = options;
+      return createSqliteLedger(ports, { path: location.path, ...more });
     }
     case "postgres": {
       const { listing: _, ...more } = options;

@@ -38,9 +38,9 @@ import { fromObjectItem, fromRecordItem, objectPk, recordPk } from "./record-ite
 import type { LedgerTable } from "./record-writes.ts";
 import { getItem, runRecord } from "./record-writes.ts";
 import { createDynamoRunStore } from "./run-items.ts";
-import { createDynamoTable, findSchema, listingOff } from "./schema.ts";
+import { createDynamoTable, findSchema, LEDGER, listingOff } from "./schema.ts";
 import { TableTime } from "./table-time.ts";
-import type { StoredVersion } from "./table-version.ts";
+import { fencedGuard, type StoredVersion } from "./table-version.ts";
 
 const CLOCK_KEY = { pk: { S: "meta#clock" } };
 
@@ -48,7 +48,7 @@ export interface DynamoLedgerOptions extends DynamoConnection, StoreTimeOptions 
   readonly table: string;
   readonly retentionMs?: DurationMs;
   /** Whether to create a missing table, which needs the permissions. Default: true. */
-  readonly migrate?: boolean;
+  readonly create?: boolean;
   /**
    * Creates a missing table with the indexes that `listRecords` needs; every write of a record then
    * costs more. An existing table keeps what it was created with. Default: false.
@@ -56,13 +56,13 @@ export interface DynamoLedgerOptions extends DynamoConnection, StoreTimeOptions 
   readonly listing?: boolean;
 }
 
-/** Creates a missing table or, without `migrate`, requires it. */
+/** Creates a missing table or, without `create`, requires it. */
 async function prepare(
   client: DynamoDBClient,
   options: DynamoLedgerOptions,
 ): Promise<StoredVersion> {
-  const { table, migrate: mayCreate = true, listing = false } = options;
-  const existing = mayCreate
+  const { table, create = true, listing = false } = options;
+  const existing = create
     ? await createDynamoTable(client, table, { listing })
     : await findSchema(client, table);
   if (existing === null) {
@@ -121,13 +121,15 @@ export async function createDynamoLedger(
   const { table, retentionMs = RETENTION_MS_DEFAULT } = options;
   checkRetention(retentionMs);
   let listing = false;
-  const { client, guard, close } = await openTable(
+  const opened = await openTable(
     { name: "ledger", faultOf: (error) => dynamoLedgerFault(error, table) },
     options,
-    async (opened) => {
-      ({ listing } = await prepare(opened, options));
+    async (database) => {
+      ({ listing } = await prepare(database, options));
     },
   );
+  const { client, close } = opened;
+  const guard = fencedGuard(opened, table, LEDGER, ports.clock);
   const { acceptClock } = options;
   const marks = new TableTime(
     client,

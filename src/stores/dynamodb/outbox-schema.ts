@@ -6,15 +6,17 @@ import { outboxTable } from "./outbox-table.ts";
 import { enableExpiry } from "./schema.ts";
 import { makeTable, type Part, readVersion, writeVersion } from "./table-version.ts";
 
-const OUTBOX: Part = {
-  name: "outbox",
-  version: 2,
+export const OUTBOX: Part = {
+  part: "outbox",
+  version: 3,
+  oldest: 2,
   metaKey: { pk: { S: "meta#outbox" }, sk: { S: "meta" } },
+  steps: [{ to: 3, readersFrom: 2, writersFrom: 2 }],
 };
 const TABLE_NAME = /^[A-Za-z0-9_.-]{3,255}$/;
 
 /** Creates what is missing; safe when several processes start at once. */
-export async function migrateOutbox(client: DynamoDBClient, table: string): Promise<void> {
+export async function createOutboxTable(client: DynamoDBClient, table: string): Promise<void> {
   if (!TABLE_NAME.test(table)) {
     throw new TidegateError("TG_CONFIG_INVALID", `${JSON.stringify(table)} is not a table name`);
   }

@@ -24,9 +24,10 @@ import { type ContendedWrite, untilWritten, WRITE_LOST } from "./contention.ts";
 import { dynamoOutboxFault } from "./faults.ts";
 import { type DynamoConnection, openTable } from "./open-table.ts";
 import { type OutboxTable, readList, readRow, replaceRow } from "./outbox-items.ts";
-import { migrateOutbox } from "./outbox-schema.ts";
+import { createOutboxTable, OUTBOX } from "./outbox-schema.ts";
 import { createOutboxUpkeep } from "./outbox-upkeep.ts";
 import { TableTime } from "./table-time.ts";
+import { fencedGuard } from "./table-version.ts";
 
 export interface DynamoOutboxOptions extends DynamoConnection, StoreTimeOptions {
   /** A table used only by the outbox; created if it is missing. */
@@ -50,11 +51,13 @@ export async function createDynamoOutbox(
   options: DynamoOutboxOptions,
 ): Promise<Outbox> {
   const { table, retentionMs = RETENTION_MS_DEFAULT, acceptClock, ...connection } = options;
-  const { client, guard, close } = await openTable(
+  const opened = await openTable(
     { name: "outbox", faultOf: (error) => dynamoOutboxFault(error, table) },
     connection,
-    (opened) => migrateOutbox(opened, table),
+    (database) => createOutboxTable(database, table),
   );
+  const { client, close } = opened;
+  const guard = fencedGuard(opened, table, OUTBOX, ports.clock);
   const marks = new TableTime(
     client,
     { table, key: CLOCK_KEY },

@@ -21,7 +21,13 @@ import {
   writeVersion,
 } from "./table-version.ts";
 
-export const LEDGER: Part = { name: "ledger", version: 4, metaKey: { pk: { S: "meta#ledger" } } };
+export const LEDGER: Part = {
+  part: "ledger",
+  version: 5,
+  oldest: 4,
+  metaKey: { pk: { S: "meta#ledger" } },
+  steps: [{ to: 5, readersFrom: 4, writersFrom: 4 }],
+};
 
 /** The ledger of a table, or null if it has none; throws if it has another version. */
 export async function findSchema(

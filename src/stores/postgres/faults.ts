@@ -2,6 +2,7 @@
 
 import { InvariantError } from "../../core/assert.ts";
 import { type ErrorCode, reasonOf, TidegateError } from "../../core/errors.ts";
+import { fencedFault } from "./sql/schema-fence.ts";
 import {
   isSqlBusy,
   isSqlLocked,
@@ -33,6 +34,8 @@ export function postgresOutboxFault(error: unknown): unknown {
 
 function faultOf(error: unknown, what: string, unavailable: ErrorCode): unknown {
   if (error instanceof TidegateError || error instanceof InvariantError) return error;
+  const fenced = fencedFault(error);
+  if (fenced !== null) return fenced;
   const state = sqlState(error);
   if (state !== SQL_NO_PRIVILEGE && OWN_FAULT.test(state)) return error;
   const trouble = isSqlBusy(error)

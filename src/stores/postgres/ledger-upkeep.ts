@@ -5,7 +5,7 @@ import { scopeStatsOf } from "../../ledger/scope-stats.ts";
 import { leapProblems } from "../../ledger/store-time.ts";
 import type { ScopeStats } from "../../ports/ledger.ts";
 import type { ServerTime } from "./server-time.ts";
-import { upkeep } from "./time-limits.ts";
+import { fencedParameter, upkeep } from "./time-limits.ts";
 
 export interface PostgresUpkeepParts {
   readonly pool: Pool;
@@ -47,9 +47,9 @@ const TABLES = [
 ];
 
 /** Deletes expired rows of a table and skips rows that others have locked. */
-function purgeSql(table: string): string {
+function purgeSql(pool: Pool, table: string): string {
   return `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ${table} WHERE expires_at <= $1 LIMIT $2 FOR UPDATE SKIP LOCKED))`;
+    SELECT ctid FROM ${table} WHERE expires_at <= ${fencedParameter(pool, "$1")} LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 }
 
 export function createPostgresUpkeep({ pool, server, guard }: PostgresUpkeepParts) {
@@ -76,7 +76,7 @@ export function createPostgresUpkeep({ pool, server, guard }: PostgresUpkeepPart
         const { expiry } = await server.readToWrite();
         let purged = 0;
         for (const table of TABLES) {
-          const expired = upkeep(purgeSql(table), [expiry, limit - purged]);
+          const expired = upkeep(purgeSql(pool, table), [expiry, limit - purged]);
           purged += (await pool.query(expired)).rowCount ?? 0;
         }
         return purged;

@@ -61,20 +61,23 @@ export interface PostgresLedgerOptions extends StoreTimeOptions {
   readonly url: string;
   readonly retentionMs?: DurationMs;
   /** Whether to create missing tables, which needs the permissions. Default: true. */
-  readonly migrate?: boolean;
-  /** Reads in read-only transactions and rejects calls that write. Implies `migrate: false`. */
+  readonly create?: boolean;
+  /** Reads in read-only transactions and rejects calls that write. Implies `create: false`. */
   readonly readOnly?: boolean;
   readonly connectionsMax?: number;
-  /** Timeout of a statement, except upkeep and migrations. Default: 15 s. */
+  /** Timeout of a statement, except upkeep and upgrades. Default: 15 s. */
   readonly statementMsMax?: DurationMs;
 }
 
 const CONNECTIONS_MAX_DEFAULT = 10;
 
-/** Creates missing tables or, without `migrate`, requires them. */
-async function prepare(pool: Pool, mayCreate: boolean): Promise<void> {
-  if (mayCreate) await createPostgresTables(pool, POSTGRES_LEDGER);
-  else if (!(await hasPostgresSchema(pool, POSTGRES_LEDGER))) {
+/** Creates missing tables or, without `create`, requires them. */
+async function prepare(
+  pool: Pool,
+  { create, use }: { readonly create: boolean; readonly use: "read" | "write" },
+): Promise<void> {
+  if (create) await createPostgresTables(pool, POSTGRES_LEDGER);
+  else if (!(await hasPostgresSchema(pool, POSTGRES_LEDGER, use))) {
     refuseConfig("the database contains no ledger; run `tidegate ledger init`");
   }
 }
@@ -85,12 +88,16 @@ export async function createPostgresLedger(
   options: PostgresLedgerOptions,
 ): Promise<Ledger> {
   const { url, connectionsMax = CONNECTIONS_MAX_DEFAULT, readOnly = false } = options;
-  const { migrate: mayMigrate = !readOnly } = options;
+  const { create = true } = options;
   const { retentionMs = RETENTION_MS_DEFAULT, statementMsMax } = options;
   checkRetention(retentionMs);
+  const fencedBy = readOnly ? undefined : POSTGRES_LEDGER;
   const opened = await openDatabase(
-    { name: "ledger", faultOf: postgresLedgerFault, url, connectionsMax, statementMsMax },
-    (database) => prepare(readOnly ? readOnlyPool(database) : database, mayMigrate),
+    { name: "ledger", faultOf: postgresLedgerFault, url, connectionsMax, statementMsMax, fencedBy },
+    (database) =>
+      readOnly
+        ? prepare(readOnlyPool(database), { create: false, use: "read" })
+        : prepare(database, { create, use: "write" }),
   );
   const { guard, close } = opened;
   const pool = readOnly ? readOnlyPool(opened.pool) : opened.pool;

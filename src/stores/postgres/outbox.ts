@@ -47,7 +47,7 @@ import {
 import { createPostgresTables, hasPostgresSchema, POSTGRES_OUTBOX } from "./schema.ts";
 import { ServerTime } from "./server-time.ts";
 import { retryBusy } from "./sql/sql-limits.ts";
-import { upkeep } from "./time-limits.ts";
+import { fencedParameter, upkeep } from "./time-limits.ts";
 import { CONFLICT, inPostgresTransaction, type OrConflict } from "./transaction.ts";
 
 export interface PostgresOutboxOptions extends StoreTimeOptions {
@@ -55,7 +55,7 @@ export interface PostgresOutboxOptions extends StoreTimeOptions {
   readonly url: string;
   readonly retentionMs?: DurationMs;
   readonly connectionsMax?: number;
-  /** Timeout of a statement, except upkeep and migrations. Default: 15 s. */
+  /** Timeout of a statement, except upkeep and upgrades. Default: 15 s. */
   readonly statementMsMax?: DurationMs;
 }
 
@@ -81,7 +81,7 @@ export async function findPostgresOutbox(
 ): Promise<Outbox | null> {
   let exists = false;
   const opened = await openOutboxDatabase(options, async (pool) => {
-    exists = await hasPostgresSchema(pool, POSTGRES_OUTBOX);
+    exists = await hasPostgresSchema(pool, POSTGRES_OUTBOX, "write");
   });
   if (exists) return await outboxOn(ports, opened, options);
   await opened.close();
@@ -94,7 +94,8 @@ function openOutboxDatabase(
 ) {
   const name = "outbox";
   const faultOf = postgresOutboxFault;
-  return openDatabase({ name, faultOf, url, connectionsMax, statementMsMax }, prepare);
+  const fencedBy = POSTGRES_OUTBOX;
+  return openDatabase({ name, faultOf, url, connectionsMax, statementMsMax, fencedBy }, prepare);
 }
 
 async function outboxOn(
@@ -133,8 +134,10 @@ async function outboxOn(
     stats: (target) => guard(() => selectStats(pool, target)),
     purge: (limit, sentBefore) =>
       guard(async () => {
-        const count = async (sql: string, instant: EpochMs, max: number) =>
-          (await pool.query(upkeep(sql, [instant, max]))).rowCount ?? 0;
+        const count = async (sql: string, instant: EpochMs, max: number) => {
+          const fenced = sql.replace("$1", fencedParameter(pool, "$1"));
+          return (await pool.query(upkeep(fenced, [instant, max]))).rowCount ?? 0;
+        };
         const { expiry } = await server.readToWrite();
         const before = time.toStore(sentBefore ?? null);
         let purged = await count(PURGE, expiry, limit);

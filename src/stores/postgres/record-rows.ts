@@ -233,7 +233,8 @@ export async function selectObjects(
   if (refs.length === 0) return new Map();
   const { rows } = await client.query({
     name: options.lock ? "tidegate-lock-objects" : "tidegate-select-objects",
-    text: `SELECT o.* FROM tidegate_ledger_object AS o
+    text: `SELECT o.bucket, o.key, o.sequencer, o.applied_key, o.expires_at, o.applied
+      FROM tidegate_ledger_object AS o
       JOIN unnest($2::text[], $3::text[]) AS u (bucket, key)
         ON o.bucket = u.bucket AND o.key = u.key
       WHERE o.scope = $1 ORDER BY o.bucket, o.key ${options.lock ? "FOR UPDATE OF o" : ""}`,

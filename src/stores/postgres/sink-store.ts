@@ -26,7 +26,8 @@ export function createPostgresSinkStore(
     run: (writes) =>
       guard(() => {
         const long = hasLongWrite(writes);
-        const limits = long ? patientLimits(LONG_WRITE_MS_MAX) : limitsOf(pool);
+        const own = limitsOf(pool);
+        const limits = long ? { ...own, ...patientLimits(LONG_WRITE_MS_MAX) } : own;
         return inPostgresTransaction(
           pool,
           "sink",

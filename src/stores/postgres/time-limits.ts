@@ -16,7 +16,7 @@ import { type SqlLimits, sqlLimits } from "./sql/sql-limits.ts";
  */
 export const STATEMENT_MS_MAX: DurationMs = seconds(15);
 
-/** For upkeep and migrations, which may read whole tables or wait for another process. */
+/** For upkeep and upgrades, which may read whole tables or wait for another process. */
 export const UPKEEP_MS_MAX: DurationMs = minutes(10);
 
 /** TCP keep-alive probes start after this much silence and detect a dead peer between calls. */
@@ -28,12 +28,29 @@ export function timeLimits(statementMsMax: DurationMs) {
   return { query_timeout: statementMsMax, ...keepAlive };
 }
 
-/** The server's limits for statements that deliveries wait for. */
-export function limitsOf(pool: Pool): SqlLimits {
-  return sqlLimits(durationMs(pool.options.query_timeout ?? STATEMENT_MS_MAX));
+/** What the pool of a store has beside the options of the driver. */
+export interface FencedPool {
+  /** An expression of sql/schema-fence.ts. */
+  readonly fence?: string | undefined;
 }
 
-/** A statement of upkeep or of a migration, with the longer timeout. */
+function fenceOf(pool: Pool): string | undefined {
+  return (pool.options as FencedPool).fence;
+}
+
+/** The server's limits for statements that deliveries wait for, and the fence of the pool. */
+export function limitsOf(pool: Pool): SqlLimits {
+  const limits = sqlLimits(durationMs(pool.options.query_timeout ?? STATEMENT_MS_MAX));
+  return { ...limits, fence: fenceOf(pool) };
+}
+
+/** The number of a parameter in a write, where the fence of the pool is evaluated, too. */
+export function fencedParameter(pool: Pool, parameter: string): string {
+  const fence = fenceOf(pool);
+  return fence === undefined ? parameter : `coalesce(${fence}, ${parameter})`;
+}
+
+/** A statement of upkeep or of an upgrade, with the longer timeout. */
 export function upkeep(text: string, values: unknown[] = []): QueryConfig {
   // The driver accepts a timeout per statement, which its types omit.
   const limited: QueryConfig & { readonly query_timeout: number } = {
@@ -58,7 +75,8 @@ export interface LockLimit {
  * The setting ends with the statement (W1 of sql/sql-limits.ts).
  */
 export function ownLockLimit(pool: Pool): LockLimit {
-  const set = `SELECT set_config('lock_timeout', '${limitsOf(pool).lockMs}', true)`;
+  const lockMs = fencedParameter(pool, String(limitsOf(pool).lockMs));
+  const set = `SELECT set_config('lock_timeout', (${lockMs})::text, true)`;
   return { with: `WITH lock_limit AS MATERIALIZED (${set})`, from: "lock_limit,", suffix: "" };
 }
 

@@ -130,7 +130,7 @@ describe("a ledger in SQLite", () => {
     await ledger.close();
     const report = compactSqliteFile(path, () => undefined);
     expect(report.afterBytes).toBeLessThanOrEqual(report.beforeBytes);
-    const again = createSqliteLedger(systemPorts, { path, mustExist: true });
+    const again = createSqliteLedger(systemPorts, { path, create: false });
     const view = await again.show(SCOPE, asRecordKey("k7"));
     expect(view?.record).toMatchObject({ kind: "committed", effects: BODY });
     expect((await again.stats())[0]?.committed).toBe(MESSAGES);

@@ -109,7 +109,7 @@ describe.skipIf(!dynamo.available)("the generated resources", () => {
     expect(live.ledgerTable).toEqual(own.ledgerTable);
     // Without the right to create tables, and without asking for lists: the table itself says so.
     const table = at(plan.ledgerTable ?? "");
-    const ledger = await createDynamoLedger({ ...table, migrate: false });
+    const ledger = await createDynamoLedger({ ...table, create: false });
     const scope = { pipeline: "days", generation: 0 };
     const page = { after: null, limit: 10 };
     expect(await ledger.listRecords(scope, { by: "event-time" }, page)).toEqual({

@@ -169,7 +169,7 @@ async function stop({ child, ended, printed }: CommandRun): Promise<void> {
 
 /** The ledger's records, by state. */
 async function recordsOf({ ledger }: StoryEnvironment) {
-  const opened = await openLedger(ledger, systemPorts, { migrate: false });
+  const opened = await openLedger(ledger, systemPorts, { create: false });
   try {
     const [scope] = await opened.stats();
     return { committed: scope?.committed ?? 0, parked: scope?.parked ?? 0 };

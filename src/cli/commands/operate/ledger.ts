@@ -40,7 +40,7 @@ async function load(flags: Parameters<typeof sourceOptions>[0]) {
 
 export const ledgerInit = command({
   name: "ledger init",
-  summary: "Create a ledger; one of this version stays as it is, and any other is refused.",
+  summary: "Create a ledger; one of this schema stays as it is, and an older one is not upgraded.",
   flags: {
     ledger: ledgerUrlFlag,
     listing: toggle(
@@ -53,6 +53,26 @@ export const ledgerInit = command({
     await using _ = sources;
     const store = await ledger.create({ listing: flags.listing });
     out.line(`The ${store} ledger is ready.`);
+    return EXIT_OK;
+  },
+});
+
+export const ledgerMigrate = command({
+  name: "ledger migrate",
+  summary: "Upgrade a ledger, and the outbox in the same database, to the schema of this release.",
+  flags: {
+    ...location,
+    dryRun: toggle("Show what would change and stop."),
+    sql: toggle("PostgreSQL only: print the statements instead of running them."),
+  },
+  async run({ flags, out }) {
+    const { sources, ledger, words } = await load(flags);
+    await using _ = sources;
+    const { sql = false } = flags;
+    const dryRun = flags.dryRun === true || sql;
+    const upgrades = await ledger.migrate({ dryRun });
+    if (sql) for (const line of words.upgradeSql(upgrades)) out.line(line);
+    else for (const line of words.upgradeLines(upgrades, { dryRun })) out.line(line);
     return EXIT_OK;
   },
 });

@@ -25,6 +25,8 @@ const CANCELLED_TRIES_MAX = 2;
 export interface SqlLimits {
   readonly lockMs: DurationMs;
   readonly statementMs: DurationMs;
+  /** An expression that is evaluated before the first statement (F1 of schema-fence.ts). */
+  readonly fence?: string | undefined;
 }
 
 /** Limits for a client that waits `clientMs` for a statement: the server's end first (W3). */
@@ -33,15 +35,16 @@ export function sqlLimits(clientMs: DurationMs): SqlLimits {
   return { statementMs, lockMs: durationMs(Math.min(LOCK_MS_MAX, Math.ceil(clientMs / 2))) };
 }
 
-/** Limits for migrations and layouts, which may wait for another process to finish its own. */
+/** Limits for upgrades and layouts, which may wait for another process to finish its own. */
 export function patientLimits(clientMs: DurationMs): SqlLimits {
   return { statementMs: clientMs, lockMs: clientMs };
 }
 
 /** Begins a transaction with limits, for a driver that sends several statements at once (W1). */
-export function beginWithin({ lockMs, statementMs }: SqlLimits): string {
+export function beginWithin({ lockMs, statementMs, fence }: SqlLimits): string {
   return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS_MAX};
-    SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${statementMs}`;
+    SET LOCAL lock_timeout = ${lockMs}; SET LOCAL statement_timeout = ${statementMs};
+    ${fence === undefined ? "" : `SELECT ${fence}`}`;
 }
 
 /** Repeats work that is busy (W4); throws the last error. */

@@ -22,12 +22,13 @@ import { DatabaseSync } from "node:sqlite";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf } from "../broker/broker-schema.ts";
 import { LOCK_FILE } from "../broker/folder-lock.ts";
 import { OBJECT_SCHEMA_VERSION } from "../broker/object-schema.ts";
+import { UPGRADE_BACKUP_SUFFIX } from "../ledger/upgrade-file.ts";
 import { closeUnfolded } from "../renew-log.ts";
 import { isNoDatabase } from "../sqlite-code.ts";
 
 /** How long a writer may hold a database before the backup gives up. */
 const LOCK_MS_MAX = 10_000;
-const LEFTOVERS = [".new", COMPACT_SUFFIX];
+const LEFTOVERS = [".new", COMPACT_SUFFIX, UPGRADE_BACKUP_SUFFIX];
 /** End the names of files that SQLite and fold-mark.ts keep beside a database. */
 const COMPANIONS = ["-wal", "-shm", "-journal", "-folding", "-failed"];
 

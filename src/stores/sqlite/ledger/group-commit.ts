@@ -29,6 +29,7 @@ export class GroupCommit {
   readonly #turn: Turn;
   readonly #path: string;
   readonly #checkpoints: Checkpoints;
+  readonly #fence: () => void;
   readonly #begin;
   readonly #commit;
   #jobs: Job[] = [];
@@ -43,12 +44,15 @@ export class GroupCommit {
       readonly path: string;
       readonly checkpointPages: number;
       readonly readOnly: boolean;
+      /** Throws if this release may not write any more (V3 of ledger/schema-version.ts). */
+      readonly fence: () => void;
     },
   ) {
     this.#db = db;
     this.#index = index;
     this.#turn = turn;
     this.#path = options.path;
+    this.#fence = options.fence;
     const { path, checkpointPages: pages, readOnly } = options;
     this.#checkpoints = new Checkpoints(db, { path, pages, readOnly });
     this.#begin = db.prepare("BEGIN IMMEDIATE");
@@ -84,6 +88,7 @@ export class GroupCommit {
     try {
       this.#checkpoints.check();
       this.#begin.run();
+      this.#fence();
       this.#index.refresh();
       for (const job of group) answers.push(this.#runJob(job));
       this.#index.moveSlice();

@@ -64,23 +64,19 @@ import { createSqliteNoteStore, NoteRows } from "./note-rows.ts";
 import { openReadOnly } from "./open-read-only.ts";
 import { RecordRows } from "./record-rows.ts";
 import { createSqliteRunStore } from "./run-rows.ts";
-import {
-  createSqliteTables,
-  hasSqliteSchema,
-  refuseOtherVersion,
-  SQLITE_LEDGER,
-} from "./schema.ts";
+import { createSqliteFence, createSqliteTables, judgeFile, SQLITE_LEDGER } from "./schema.ts";
 import { readSinkRows } from "./sink-rows.ts";
 import { StatementCache } from "./statement-cache.ts";
 import { openTime } from "./time-marks.ts";
+import { requireUpgradable, upgradeFile, withBackup } from "./upgrade-file.ts";
 
 export interface SqliteLedgerOptions extends StoreTimeOptions {
   readonly path: string;
   readonly retentionMs?: DurationMs;
   /** Opens for reading only: creates and writes nothing. */
   readonly readOnly?: boolean;
-  /** Rejects a file without a ledger, instead of creating one. */
-  readonly mustExist?: boolean;
+  /** Whether to create a missing ledger; if false, it is an error. Default: true. */
+  readonly create?: boolean;
   /** How long to wait for another process's transaction. Default: 5 s. */
   readonly busyMs?: DurationMs;
   /** Lets a test run checkpoints after fewer pages of log. */
@@ -114,25 +110,35 @@ function noFile(path: string): TidegateError {
 }
 
 function openFile(options: SqliteLedgerOptions): DatabaseSync {
-  const { path, readOnly = false, mustExist = readOnly, busyMs = BUSY_MS_DEFAULT } = options;
-  if (mustExist && !existsSync(path)) throw noFile(path);
+  const { path, readOnly = false, create = !readOnly, busyMs = BUSY_MS_DEFAULT } = options;
+  if (!create && !existsSync(path)) throw noFile(path);
   if (!readOnly) {
-    refuseOtherVersion(path, SQLITE_LEDGER, busyMs); // M2 of schema.ts
+    requireUpgradable(path, SQLITE_LEDGER, busyMs); // M2 of schema.ts
     renewShared(path); // Q3
     createDatabase(path, (draft) => createSqliteTables(draft, SQLITE_LEDGER));
   }
   const db = readOnly ? openReadOnly(path, busyMs) : openForWriting(path, busyMs);
   return orClosed(db, path, () => {
-    const exists = hasSqliteSchema(db, SQLITE_LEDGER); // M2 of schema.ts
-    if (mustExist && !exists) throw noLedger(path);
+    const exists = existsIn(db, path, readOnly ? "read" : "write");
+    if (!create && !exists) throw noLedger(path);
     db.exec(`PRAGMA cache_size = -${readOnly ? READER_CACHE_KIB : CACHE_KIB};`);
     if (readOnly) return db;
     creatingTables(db, path, () => {
       db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
       createSqliteTables(db, SQLITE_LEDGER);
+      upgradeFile(db, path, SQLITE_LEDGER, { busyMs });
     });
     return db;
   });
+}
+
+/** Throws if this release may not use the ledger in the file (M2 of schema.ts). */
+function existsIn(db: DatabaseSync, path: string, use: "read" | "write"): boolean {
+  try {
+    return judgeFile(db, SQLITE_LEDGER, use) !== "missing";
+  } catch (error) {
+    throw withBackup(error, path, SQLITE_LEDGER);
+  }
 }
 
 /** A ledger in a file: what is read from it costs no wait. */
@@ -179,6 +185,7 @@ function ledgerIn(
     path,
     checkpointPages: options.checkpointPages ?? CHECKPOINT_PAGES,
     readOnly: options.readOnly === true,
+    fence: options.readOnly === true ? () => undefined : createSqliteFence(db, SQLITE_LEDGER),
   });
   const notes = new NoteRows(db);
   const statements = new StatementCache(db, SINK_STATEMENTS_MAX);

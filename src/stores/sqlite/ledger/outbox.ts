@@ -38,9 +38,16 @@ import { renewShared } from "../renew-log.ts";
 import { SqliteBatchRows } from "./batch-rows.ts";
 import { sqliteOutboxFault } from "./faults.ts";
 import { OutboxRows } from "./outbox-rows.ts";
-import { createSqliteTables, refuseOtherVersion, SQLITE_OUTBOX, schemaVersion } from "./schema.ts";
+import {
+  createSqliteFence,
+  createSqliteTables,
+  judgeFile,
+  SQLITE_OUTBOX,
+  storedSchema,
+} from "./schema.ts";
 import { openTime } from "./time-marks.ts";
 import { inSqliteTransaction } from "./transaction.ts";
+import { requireUpgradable, upgradeFile, withBackup } from "./upgrade-file.ts";
 
 export interface SqliteOutboxOptions extends StoreTimeOptions {
   readonly path: string;
@@ -60,14 +67,20 @@ const CHECKPOINT_PAGES = 1_000;
 const TAKE_PAGE_ROWS = 256;
 
 function openFile({ path, busyMs = BUSY_MS_DEFAULT as DurationMs }: SqliteOutboxOptions) {
-  refuseOtherVersion(path, SQLITE_OUTBOX, busyMs); // M2 of schema.ts
+  requireUpgradable(path, SQLITE_OUTBOX, busyMs); // M2 of schema.ts
   renewShared(path); // Q3
   createDatabase(path, (draft) => createSqliteTables(draft, SQLITE_OUTBOX));
   const db = openForWriting(path, busyMs);
   return orClosed(db, path, () => {
+    try {
+      judgeFile(db, SQLITE_OUTBOX, "write"); // M2 of schema.ts
+    } catch (error) {
+      throw withBackup(error, path, SQLITE_OUTBOX);
+    }
     creatingTables(db, path, () => {
-      createSqliteTables(db, SQLITE_OUTBOX); // M2 of schema.ts
+      createSqliteTables(db, SQLITE_OUTBOX);
       db.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"); // Q1
+      upgradeFile(db, path, SQLITE_OUTBOX, { busyMs });
     });
     return db;
   });
@@ -83,7 +96,7 @@ export function findSqliteOutbox(
   const exists = guard(path, () => {
     const db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     try {
-      return schemaVersion(db, "outbox") > 0;
+      return storedSchema(db, "outbox") !== null;
     } finally {
       db.close();
     }
@@ -127,6 +140,7 @@ function outboxIn(
   const rows = new OutboxRows(db);
   const batches = new SqliteBatchRows(db);
   const checkpoints = new Checkpoints(db, { path, pages });
+  const fence = createSqliteFence(db, SQLITE_OUTBOX);
   const read = <T>(work: () => T): T =>
     guard(path, () => {
       if (!db.isOpen) throw new TidegateError("TG_CLOSED", "the outbox is closed");
@@ -135,6 +149,7 @@ function outboxIn(
   const write = <T>(work: (at: LedgerInstant) => T): T =>
     read(() => {
       const change = () => {
+        fence();
         marks.move(); // Q4 of ledger.ts
         return work(time.read());
       };
