@@ -3,7 +3,7 @@
 // with node_modules:
 //
 //   git worktree add --detach ../old COMMIT && ln -s "$PWD/node_modules" ../old/node_modules
-//   node scripts/write-old-stores.ts ../old NAME
+//   npm run old-stores ../old NAME
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -24,7 +24,7 @@ const FIXTURES = join(import.meta.dirname, "../test/fixtures/stores");
 
 const [checkout, name] = process.argv.slice(2);
 if (checkout === undefined || name === undefined) {
-  throw new Error("usage: node scripts/write-old-stores.ts CHECKOUT NAME");
+  throw new Error("usage: npm run old-stores CHECKOUT NAME");
 }
 const old = (path: string) => import(join(resolve(checkout), "src", path));
 const clock = createManualClock(epochMs(FILLED_AT));

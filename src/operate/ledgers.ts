@@ -24,8 +24,8 @@ export interface LedgerAccess {
   /** Creates it if it is missing, and returns its kind. `listing`: DynamoDB lists its records. */
   create(options?: { readonly listing?: boolean | undefined }): Promise<string>;
   /**
-   * Upgrades it, and the outbox beside it, to the schema of this release. Returns what changed; with
-   * `dryRun`, what would change.
+   * Upgrades it, and the outbox beside it, to the schema of this release. Returns what changed;
+   * with `dryRun`, what would change.
    */
   migrate(options?: { readonly dryRun?: boolean | undefined }): Promise<readonly SchemaUpgrade[]>;
   /** Settings and damage that break its guarantees; changes nothing. */

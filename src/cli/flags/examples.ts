@@ -57,6 +57,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   "contract diff": ["contract diff pipeline.ts --against contract.json"],
   sim: ["sim --seeds 100"],
   "ledger init": ["ledger init --ledger postgres://db/orders"],
+  "ledger migrate": [
+    "ledger migrate --ledger postgres://db.example/orders --dry-run",
+    "ledger migrate --ledger postgres://db.example/orders --sql",
+  ],
   "ledger check": ["ledger check --ledger sqlite:ledger.db"],
   "ledger show": ["ledger show --pipeline orders --key k1:a"],
   "ledger stats": ["ledger stats", "ledger stats --ledger dynamodb://orders-ledger"],

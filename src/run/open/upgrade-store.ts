@@ -21,7 +21,7 @@ export async function upgradeStore(
         const message = `the file ${path} does not exist; name the SQLite file of the ledger`;
         throw new TidegateError("TG_CONFIG_INVALID", message);
       }
-      const { upgradeSqlite } = await import("../../stores/sqlite/ledger/upgrade-file.ts");
+      const { upgradeSqlite } = await import("../../stores/sqlite/upgrade-file.ts");
       return upgradeSqlite(path, options);
     }
     case "postgres": {

@@ -58,11 +58,8 @@ export async function createDynamoOutbox(
   );
   const { client, close } = opened;
   const guard = fencedGuard(opened, table, OUTBOX, ports.clock);
-  const marks = new TableTime(
-    client,
-    { table, key: CLOCK_KEY },
-    { clock: ports.clock, acceptClock },
-  );
+  const { clock } = ports;
+  const marks = new TableTime(client, { table, key: CLOCK_KEY }, { clock, acceptClock });
   await openedOrClosed(
     guard(() => marks.open()),
     close,

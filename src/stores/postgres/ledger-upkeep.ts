@@ -49,7 +49,8 @@ const TABLES = [
 /** Deletes expired rows of a table and skips rows that others have locked. */
 function purgeSql(pool: Pool, table: string): string {
   return `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ${table} WHERE expires_at <= ${fencedParameter(pool, "$1")} LIMIT $2 FOR UPDATE SKIP LOCKED))`;
+    SELECT ctid FROM ${table} WHERE expires_at <= ${fencedParameter(pool, "$1")}
+    LIMIT $2 FOR UPDATE SKIP LOCKED))`;
 }
 
 export function createPostgresUpkeep({ pool, server, guard }: PostgresUpkeepParts) {

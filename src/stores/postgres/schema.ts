@@ -53,7 +53,7 @@ export const POSTGRES_OUTBOX: PostgresSchema = {
 export const SCHEMA_LOCK = 7_412_530_071;
 
 /** What the database has of a part; null if the part is missing. */
-export async function storedSchema(
+export async function schemaInDatabase(
   client: Pool | PoolClient,
   part: string,
 ): Promise<StoredSchema | null> {
@@ -78,7 +78,7 @@ export async function hasPostgresSchema(
   schema: PostgresSchema,
   use: "read" | "write",
 ): Promise<boolean> {
-  const stored = await storedSchema(client, schema.part);
+  const stored = await schemaInDatabase(client, schema.part);
   const state = judgeSchema(stored, schema, use);
   if (state === "outdated" && use === "write") {
     throw outdatedSchema(schema, stored?.version ?? 0);

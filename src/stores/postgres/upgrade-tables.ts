@@ -24,7 +24,7 @@ import {
   type PostgresSchema,
   SCHEMA_LOCK,
   saveSchemaSql,
-  storedSchema,
+  schemaInDatabase,
 } from "./schema.ts";
 import { retryBusy } from "./sql/sql-limits.ts";
 import { UPKEEP_MS_MAX } from "./time-limits.ts";
@@ -60,7 +60,7 @@ export async function upgradePart(
   schema: PostgresSchema,
   { dryRun }: { readonly dryRun: boolean },
 ): Promise<SchemaUpgrade | null> {
-  const stored = await storedSchema(pool, schema.part);
+  const stored = await schemaInDatabase(pool, schema.part);
   if (stored === null || judgeSchema(stored, schema, "write") !== "outdated") return null;
   const { part, version: to } = schema;
   const steps = pendingSteps(schema.steps, stored.version);

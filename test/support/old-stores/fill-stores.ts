@@ -75,7 +75,7 @@ export async function fillLedger(ledger: Ledger, clock: ManualClock): Promise<vo
   });
 }
 
-export function entryOf(key: string): OutboxEntry {
+export function outboxEntryOf(key: string): OutboxEntry {
   return {
     key,
     groupId: "group-1",
@@ -89,7 +89,7 @@ export function entryOf(key: string): OutboxEntry {
 /** Leases of the old process have run out `LEASE_MS` after FILLED_AT. */
 export async function fillOutbox(outbox: Outbox): Promise<void> {
   const keys = ["pending", "sent", "done", "refused"];
-  await outbox.register(FILLED_TARGET, keys.map(entryOf), LEASE);
+  await outbox.register(FILLED_TARGET, keys.map(outboxEntryOf), LEASE);
   const sent = (key: string) => ({ key, epoch: 0, messageId: `message-${key}` });
   await outbox.markSent(FILLED_TARGET, [sent("sent"), sent("done")]);
   await outbox.markDone(FILLED_TARGET, ["done"]);

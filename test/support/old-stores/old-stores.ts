@@ -12,10 +12,10 @@ import type { Outbox } from "../../../src/ports/outbox.ts";
 import { createManualClock, type ManualClock } from "../manual-clock.ts";
 import { queryPostgres } from "../stores/database-servers.ts";
 import {
-  entryOf,
   FILLED_AT,
   FILLED_SCOPE,
   FILLED_TARGET,
+  outboxEntryOf,
   recordKey,
   requestOf,
 } from "./fill-stores.ts";
@@ -122,7 +122,7 @@ export async function expectOldRows(outbox: Outbox, clock: ManualClock): Promise
   await outbox.markSent(FILLED_TARGET, marks);
   const results = await outbox.register(
     FILLED_TARGET,
-    ["pending", "sent", "done"].map(entryOf),
+    ["pending", "sent", "done"].map(outboxEntryOf),
     LEASE,
   );
   expect(results.map(({ kind }) => kind)).toEqual(["sent", "sent", "sent"]);

@@ -62,14 +62,14 @@ export const ledgerMigrate = command({
   summary: "Upgrade a ledger, and the outbox in the same database, to the schema of this release.",
   flags: {
     ...location,
-    dryRun: toggle("Show what would change and stop."),
+    "dry-run": toggle("Show what would change and stop."),
     sql: toggle("PostgreSQL only: print the statements instead of running them."),
   },
   async run({ flags, out }) {
     const { sources, ledger, words } = await load(flags);
     await using _ = sources;
     const { sql = false } = flags;
-    const dryRun = flags.dryRun === true || sql;
+    const dryRun = flags["dry-run"] === true || sql;
     const upgrades = await ledger.migrate({ dryRun });
     if (sql) for (const line of words.upgradeSql(upgrades)) out.line(line);
     else for (const line of words.upgradeLines(upgrades, { dryRun })) out.line(line);

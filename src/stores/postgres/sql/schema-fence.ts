@@ -1,9 +1,9 @@
 // Schema fence: fails a write if a newer release has upgraded the database beyond this one since it
 // was opened (V3 of ledger/schema-version.ts).
 //   F1. Every write evaluates the fence in its own statement or with its BEGIN: it costs no round
-//       trip. PostgreSQL locks the table of the limits before it takes the statement's snapshot, and
-//       keeps the lock to the end. So an upgrade that holds that table has no write beside it, and
-//       a write that waited for it sees the new limits.
+//       trip. PostgreSQL locks the table of the limits before the statement's snapshot, and keeps
+//       the lock to the end. So an upgrade that holds that table has no write beside it, and a
+//       write that waited for it sees the new limits.
 //   F2. SQL has no statement that fails with a message. Text that is not a number does.
 
 import { newerSchema, type SupportedSchema } from "../../../ledger/schema-version.ts";

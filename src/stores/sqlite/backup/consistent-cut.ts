@@ -22,9 +22,9 @@ import { DatabaseSync } from "node:sqlite";
 import { BROKER_FILE, COMPACT_SUFFIX, formatOf } from "../broker/broker-schema.ts";
 import { LOCK_FILE } from "../broker/folder-lock.ts";
 import { OBJECT_SCHEMA_VERSION } from "../broker/object-schema.ts";
-import { UPGRADE_BACKUP_SUFFIX } from "../ledger/upgrade-file.ts";
 import { closeUnfolded } from "../renew-log.ts";
 import { isNoDatabase } from "../sqlite-code.ts";
+import { UPGRADE_BACKUP_SUFFIX } from "../upgrade-file.ts";
 
 /** How long a writer may hold a database before the backup gives up. */
 const LOCK_MS_MAX = 10_000;

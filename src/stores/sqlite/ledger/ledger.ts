@@ -54,6 +54,7 @@ import type { Turn } from "../../../ports/turn.ts";
 import { createHealing, type OpenedStore } from "../healing.ts";
 import { createDatabase, creatingTables, openForWriting, orClosed } from "../open-file.ts";
 import { renewShared } from "../renew-log.ts";
+import { requireUpgradable, upgradeFile, withBackup } from "../upgrade-file.ts";
 import { sqliteLedgerFault, sqliteSinkFault } from "./faults.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { TailLimits } from "./key-index.ts";
@@ -68,7 +69,6 @@ import { createSqliteFence, createSqliteTables, judgeFile, SQLITE_LEDGER } from 
 import { readSinkRows } from "./sink-rows.ts";
 import { StatementCache } from "./statement-cache.ts";
 import { openTime } from "./time-marks.ts";
-import { requireUpgradable, upgradeFile, withBackup } from "./upgrade-file.ts";
 
 export interface SqliteLedgerOptions extends StoreTimeOptions {
   readonly path: string;

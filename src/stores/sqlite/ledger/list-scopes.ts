@@ -3,7 +3,7 @@
 
 import type { LedgerScope } from "../../../ports/record.ts";
 import { openReadOnly } from "./open-read-only.ts";
-import { SQLITE_LEDGER, storedSchema } from "./schema.ts";
+import { SQLITE_LEDGER, schemaInFile } from "./schema.ts";
 
 const BUSY_MS = 1_000;
 
@@ -11,7 +11,7 @@ const BUSY_MS = 1_000;
 export function listSqliteScopes(path: string): LedgerScope[] | null {
   const db = openReadOnly(path, BUSY_MS);
   try {
-    if (storedSchema(db, SQLITE_LEDGER.part) === null) return null;
+    if (schemaInFile(db, SQLITE_LEDGER.part) === null) return null;
     const rows = db.prepare("SELECT pipeline, generation FROM ledger_scope ORDER BY 1, 2").all();
     return rows.map(({ pipeline, generation }) => {
       return { pipeline: String(pipeline), generation: Number(generation) };

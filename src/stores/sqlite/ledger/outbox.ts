@@ -35,6 +35,7 @@ import { Checkpoints } from "../checkpoints.ts";
 import { createHealing, type OpenedStore } from "../healing.ts";
 import { createDatabase, creatingTables, openForWriting, orClosed } from "../open-file.ts";
 import { renewShared } from "../renew-log.ts";
+import { requireUpgradable, upgradeFile, withBackup } from "../upgrade-file.ts";
 import { SqliteBatchRows } from "./batch-rows.ts";
 import { sqliteOutboxFault } from "./faults.ts";
 import { OutboxRows } from "./outbox-rows.ts";
@@ -43,11 +44,10 @@ import {
   createSqliteTables,
   judgeFile,
   SQLITE_OUTBOX,
-  storedSchema,
+  schemaInFile,
 } from "./schema.ts";
 import { openTime } from "./time-marks.ts";
 import { inSqliteTransaction } from "./transaction.ts";
-import { requireUpgradable, upgradeFile, withBackup } from "./upgrade-file.ts";
 
 export interface SqliteOutboxOptions extends StoreTimeOptions {
   readonly path: string;
@@ -96,7 +96,7 @@ export function findSqliteOutbox(
   const exists = guard(path, () => {
     const db = new DatabaseSync(path, { readOnly: true, timeout: busyMs });
     try {
-      return storedSchema(db, "outbox") !== null;
+      return schemaInFile(db, "outbox") !== null;
     } finally {
       db.close();
     }

@@ -58,7 +58,7 @@ const SELECT_LIMITS = `SELECT readers_from AS readersFrom, writers_from AS write
 const SELECT_VERSION = "SELECT version FROM tidegate_schema WHERE part = ?";
 
 /** What the file has of a part; null if the part is missing. */
-export function storedSchema(db: DatabaseSync, part: string): StoredSchema | null {
+export function schemaInFile(db: DatabaseSync, part: string): StoredSchema | null {
   const hasTable = (name: string) => db.prepare(HAS_TABLE).get(name) !== undefined;
   if (!hasTable("tidegate_schema")) return null;
   const row = db.prepare(SELECT_VERSION).get(part);
@@ -77,7 +77,7 @@ export function judgeFile(
   schema: SqliteSchema,
   use: "read" | "write",
 ): SchemaState {
-  return judgeSchema(storedSchema(db, schema.part), schema, use);
+  return judgeSchema(schemaInFile(db, schema.part), schema, use);
 }
 
 /**
@@ -131,6 +131,6 @@ export function createSqliteFence(db: DatabaseSync, schema: SqliteSchema): () =>
   return () => {
     const limits = select.get(schema.part) as SchemaLimits | undefined;
     if (limits === undefined || limits.writersFrom <= schema.version) return;
-    throw newerSchema(schema, Number(storedSchema(db, schema.part)?.version));
+    throw newerSchema(schema, Number(schemaInFile(db, schema.part)?.version));
   };
 }

@@ -1,5 +1,5 @@
-// Upgrade file: brings a ledger or an outbox in a SQLite file to the schema of this release, when it
-// is opened for writing (decision record 0032).
+// Upgrade file: brings a ledger or an outbox in a SQLite file to the schema of this release, when
+// it is opened for writing (decision record 0032).
 //   U1. Before the first step, the whole file is copied into a backup beside it, which is complete
 //       and synced before it gets its name. Others read and write meanwhile.
 //   U2. Each step is one transaction with its number. Several processes may upgrade at once: each
@@ -10,23 +10,23 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { reasonOf, TidegateError } from "../../../core/errors.ts";
-import { judgeSchema, pendingSteps, type SchemaUpgrade } from "../../../ledger/schema-version.ts";
-import { Checkpoints } from "../checkpoints.ts";
-import { creatingTables, openForWriting, orClosed } from "../open-file.ts";
-import { renewShared, warnOfRenewal } from "../renew-log.ts";
-import { behindLinks, DRAFT_SUFFIX, putInPlace, removeDraft, syncPath } from "../replace-file.ts";
-import { sqliteLedgerFault } from "./faults.ts";
-import { openReadOnly } from "./open-read-only.ts";
+import { reasonOf, TidegateError } from "../../core/errors.ts";
+import { judgeSchema, pendingSteps, type SchemaUpgrade } from "../../ledger/schema-version.ts";
+import { Checkpoints } from "./checkpoints.ts";
+import { sqliteLedgerFault } from "./ledger/faults.ts";
+import { openReadOnly } from "./ledger/open-read-only.ts";
 import {
   refuseOtherVersion,
   SQLITE_LEDGER,
   SQLITE_OUTBOX,
   type SqliteSchema,
   saveSchema,
-  storedSchema,
-} from "./schema.ts";
-import { inSqliteTransaction } from "./transaction.ts";
+  schemaInFile,
+} from "./ledger/schema.ts";
+import { inSqliteTransaction } from "./ledger/transaction.ts";
+import { creatingTables, openForWriting, orClosed } from "./open-file.ts";
+import { renewShared, warnOfRenewal } from "./renew-log.ts";
+import { behindLinks, DRAFT_SUFFIX, putInPlace, removeDraft, syncPath } from "./replace-file.ts";
 
 /** Ends the name of a backup. */
 export const UPGRADE_BACKUP_SUFFIX = ".backup";
@@ -63,7 +63,7 @@ function lookForUpgrade(path: string, schema: SqliteSchema): SchemaUpgrade | nul
 }
 
 function upgradeClosed(path: string, schema: SqliteSchema): void {
-  renewShared(path); // Q3 of ledger.ts
+  renewShared(path); // Q3 of ledger/ledger.ts
   const db = openForWriting(path, UPGRADE_BUSY_MS);
   orClosed(db, path, () =>
     creatingTables(db, path, () => {
@@ -77,7 +77,7 @@ function upgradeClosed(path: string, schema: SqliteSchema): void {
 /** What an upgrade of the file would do; null if it needs none. */
 function planUpgrade(db: DatabaseSync, schema: SqliteSchema): SchemaUpgrade | null {
   const { part, version: to, steps } = schema;
-  const stored = storedSchema(db, part);
+  const stored = schemaInFile(db, part);
   if (stored === null || judgeSchema(stored, schema, "write") !== "outdated") return null;
   const { version: from } = stored;
   return { part, from, to, sql: pendingSteps(steps, from).map(({ sql }) => sql.trim()) };
@@ -118,7 +118,7 @@ function runStep(
   { to, sql, ...limits }: SqliteSchema["steps"][number],
 ): void {
   inSqliteTransaction(db, () => {
-    if ((storedSchema(db, part)?.version ?? 0) >= to) return; // U2
+    if ((schemaInFile(db, part)?.version ?? 0) >= to) return; // U2
     db.exec(sql);
     saveSchema(db, part, { version: to, ...limits });
   });
