@@ -35,7 +35,7 @@ export function queueFault(error: unknown, target: string): TidegateError {
   if (error instanceof TidegateError) return error;
   const { name = "Error", message = String(error), $fault, $metadata } = error as SdkError;
   if (message === NO_REGION) {
-    const text = `${target}: no AWS region; set --region or AWS_REGION`;
+    const text = `${target}: no AWS region; set AWS_REGION, or name a region`;
     return new TidegateError("TG_CONFIG_INVALID", text, { cause: error });
   }
   const status = $metadata?.httpStatusCode ?? 0;

@@ -56,7 +56,7 @@ export async function* listPages(
 function refuseMany(bucket: string, [object]: readonly ListedObject[]): never {
   const message =
     `s3://${bucket}/${object?.key} has more than ${VERSIONS_MAX} versions; ` +
-    "backfill it without --versions";
+    "backfill it without versions";
   refuseValue(message);
 }
 

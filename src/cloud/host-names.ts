@@ -17,7 +17,7 @@ export function parseHostNames(list: string | undefined): string[] {
   const names = (list ?? "").split(",").flatMap((name) => name.trim() || []);
   for (const name of names) {
     if (isHostName(name) || ADDRESS.test(name)) continue;
-    const message = `${JSON.stringify(name)} is not a host name; --allow-host takes names without scheme and port`;
+    const message = `${JSON.stringify(name)} is not a host name; allowed hosts have neither scheme nor port`;
     refuseConfig(message);
   }
   return names;

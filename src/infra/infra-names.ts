@@ -69,7 +69,7 @@ export function nameProblems(plan: InfraPlan): string[] {
   return given.flatMap(([rule, name]) => {
     const problem = name === null ? null : problemOf(rule, name);
     if (problem === null) return [];
-    const fix = name?.startsWith(stem) ? "set --prefix to a shorter or simpler name" : "rename it";
+    const fix = name?.startsWith(stem) ? "choose a shorter or simpler prefix" : "rename it";
     return [`${problem}; ${fix}`];
   });
 }

@@ -89,7 +89,7 @@ describe("what AWS would refuse is one clause with the fix", () => {
         .map(
           (role) =>
             `the role "${name}-${role}" has 69 characters, and AWS allows 64; ` +
-            "set --prefix to a shorter or simpler name",
+            "choose a shorter or simpler prefix",
         )
         .join("; "),
     ]);

@@ -175,7 +175,7 @@ function planProblems(plan: InfraPlan): string[] {
     problems.push("--backfill lists the objects of a bucket; this pipeline reads messages");
   }
   if (dispatch && compute === "lambda") {
-    problems.push("--dispatch needs a process that waits for tasks; use --compute ecs or none");
+    problems.push("dispatch needs a process that waits for tasks; compute has to be ecs or none");
   }
   return problems;
 }

@@ -12,7 +12,7 @@ import type {
   DirectResult,
   FailedAttempt,
   FailResult,
-  HeldRecord,
+  FencedKey,
   Lease,
   NoteInput,
   ReleaseResult,
@@ -69,9 +69,9 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
         return { ...itemOf(key, object, call), note };
       });
     },
-    async renew(scope: LedgerScope, held: readonly HeldRecord[], leaseMs: DurationMs) {
+    async renew(scope: LedgerScope, claims: readonly FencedKey[], leaseMs: DurationMs) {
       checkLease(leaseMs);
-      return await batch<HeldRecord, RenewResult>(scope, held, ({ key, fence }) =>
+      return await batch<FencedKey, RenewResult>(scope, claims, ({ key, fence }) =>
         itemOf(key, null, { call: "renew", fence, leaseMs }),
       );
     },
@@ -101,8 +101,8 @@ export function ledgerCalls(run: RunBatch, store: { readonly takesWrites: boolea
         const common = { owner, receivedAt, input, permanent, failure };
         return { ...itemOf(key, null, { call: "fail", fence, ...common }), note };
       }),
-    release: (scope: LedgerScope, held: readonly HeldRecord[]) =>
-      batch<HeldRecord, ReleaseResult>(scope, held, ({ key, fence }) =>
+    release: (scope: LedgerScope, claims: readonly FencedKey[]) =>
+      batch<FencedKey, ReleaseResult>(scope, claims, ({ key, fence }) =>
         itemOf(key, null, { call: "release", fence }),
       ),
     reopen: (scope: LedgerScope, keys: readonly RecordKey[]) =>

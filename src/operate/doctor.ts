@@ -45,7 +45,7 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const { file, queues = [], terraform } = options;
   const folder = options.code ?? (file === undefined ? undefined : dirname(file));
   if (folder === undefined && queues.length === 0 && terraform === undefined) {
-    refuseConfig("nothing to check: name a pipeline file, --queue, --terraform or --code");
+    refuseConfig("nothing to check: name a pipeline file, a queue, Terraform or code");
   }
   const parts: Examined[] = [];
   const pipeline = file === undefined ? null : await loadPipeline(file);

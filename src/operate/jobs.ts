@@ -142,7 +142,7 @@ async function sweeperOf(sources: Sources, { stuckAfterMs: given }: SweepOptions
 
 async function stores(sources: Sources) {
   if (!sources.isNamed()) {
-    refuseConfig("the pipeline that processes the jobs is unknown; name it with --pipeline");
+    refuseConfig("the pipeline that processes the jobs is unknown; name the pipeline");
   }
   const [scope, target] = [await sources.scope(), await sources.targetName()];
   return { scope, target, outbox: await sources.outbox(), ledger: await sources.writer() };

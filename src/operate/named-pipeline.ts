@@ -62,7 +62,7 @@ export function outboxUrl(ledger: SourceOptions["ledger"], url: string): string 
     refuseConfig("an open ledger names no outbox; pass outbox");
   }
   if (parseStoreUrl(url, "ledger").store !== "dynamodb") return url;
-  refuseConfig("an outbox on DynamoDB has its own table; name it with --outbox");
+  refuseConfig("an outbox on DynamoDB has its own table; name the outbox, too");
 }
 
 /** The settings of a run that the options are. */

@@ -50,7 +50,7 @@ export function outboxOf(sources: Sources): OutboxAccess {
 
 async function relayOf(sources: Sources, everyMs = 0) {
   if (!sources.hasOneTarget()) {
-    refuseConfig("a target is needed: name either --queue or --topic");
+    refuseConfig("a target is needed: name either a queue or a topic");
   }
   const { clock, random } = sources;
   const { turn } = systemPorts;

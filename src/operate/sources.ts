@@ -242,8 +242,7 @@ export class Sources {
     const { queue, topic } = await this.#targetNamed();
     const name = (topic ?? queue)?.split(/[/:]/).at(-1) ?? "";
     if (name !== "") return name;
-    const message =
-      "the queue of the jobs is unknown; name it with --queue, or --topic for a topic";
+    const message = "the queue of the jobs is unknown; name a queue or a topic";
     refuseConfig(message);
   }
 

@@ -54,13 +54,13 @@ export interface Lease {
 }
 
 /** A claim that the caller holds, or held. */
-export interface HeldRecord {
+export interface FencedKey {
   readonly key: RecordKey;
   readonly fence: Fence;
 }
 
 /** The outcome of a claimed record. */
-export interface Commit extends HeldRecord {
+export interface Commit extends FencedKey {
   /** Content hash of the effects, returned to duplicates. */
   readonly digest: string;
   readonly effects?: string;
@@ -296,7 +296,7 @@ export interface Ledger {
   /** Extends claims from now on; a fenced one is lost, and its work must stop. */
   renew(
     scope: LedgerScope,
-    held: readonly HeldRecord[],
+    claims: readonly FencedKey[],
     leaseMs: DurationMs,
   ): Promise<RenewResult[]>;
   commit(scope: LedgerScope, commits: readonly Commit[]): Promise<CommitResult[]>;
@@ -304,7 +304,7 @@ export interface Ledger {
   commitDirect(scope: LedgerScope, commits: readonly DirectCommit[]): Promise<DirectResult[]>;
   fail(scope: LedgerScope, attempts: readonly FailedAttempt[]): Promise<FailResult[]>;
   /** Releases claims without counting them as attempts. */
-  release(scope: LedgerScope, held: readonly HeldRecord[]): Promise<ReleaseResult[]>;
+  release(scope: LedgerScope, claims: readonly FencedKey[]): Promise<ReleaseResult[]>;
   /** Makes parked records claimable again, with their attempts reset to zero. */
   reopen(scope: LedgerScope, keys: readonly RecordKey[]): Promise<ReopenResult[]>;
   /**

@@ -70,7 +70,7 @@ export interface SinkStore {
 }
 
 /** One attempt at a record whose effects are too many for memory. */
-export interface StageRequest {
+export interface StagedRowsRequest {
   readonly key: RecordKey;
   /** Null if the queue's receipt is the lease. */
   readonly fence: Fence | null;
@@ -81,7 +81,7 @@ export interface StageRequest {
 }
 
 /** Effects of one attempt that are stored, but not visible. */
-export interface StagedRows {
+export interface RowStaging {
   /** Effects so far, by kind and table. */
   readonly counts: ReadonlyMap<string, number>;
   /** Stores effects; the previous call must have ended. The next call may throw its failure. */
@@ -92,19 +92,19 @@ export interface StagedRows {
   discard(): Promise<void>;
 }
 
-export interface TransactionalStage extends StagedRows {
+export interface TransactionalStagedRows extends RowStaging {
   readonly mode: "transactional";
   /** The statements that make the rows visible, to run within the record's commit (K1). */
   merge(origin: EffectOrigin): readonly SinkWrite[];
 }
 
-export interface IdempotentStage extends StagedRows {
+export interface IdempotentStagedRows extends RowStaging {
   readonly mode: "idempotent";
   /** Makes the rows visible, as `apply` of the sink does. */
   apply(origin: EffectOrigin & { readonly fence: Fence }, signal: AbortSignal): Promise<void>;
 }
 
-export type Stage = TransactionalStage | IdempotentStage;
+export type StagedRows = TransactionalStagedRows | IdempotentStagedRows;
 
 export interface TransactionalSink {
   readonly mode: "transactional";
@@ -114,7 +114,7 @@ export interface TransactionalSink {
   /** The statements of one record, to run within its commit (K1). */
   plan(effects: readonly Effect[], origin: EffectOrigin): readonly SinkWrite[];
   /** Begins to store the effects of a large record; absent if the sink cannot. */
-  stage?(request: StageRequest, store: SinkStore): TransactionalStage;
+  stage?(request: StagedRowsRequest, store: SinkStore): TransactionalStagedRows;
   /** Removes rows of attempts that are over; returns how many attempts. */
   sweepStages?(store: SinkStore, now: EpochMs): Promise<number>;
   close(): Promise<void>;
@@ -131,7 +131,7 @@ export interface IdempotentSink {
   /** Whether `apply` is called for messages without effects, too. Default: false. */
   readonly appliesEmpty?: boolean;
   /** As in a transactional sink. */
-  stage?(request: StageRequest): IdempotentStage;
+  stage?(request: StagedRowsRequest): IdempotentStagedRows;
   sweepStages?(now: EpochMs): Promise<number>;
   close(): Promise<void>;
 }

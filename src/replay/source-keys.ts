@@ -2,7 +2,7 @@
 // generation of a replay, and sinks decide by keys between events of the same millisecond.
 
 import type { RecordKey } from "../ports/record.ts";
-import type { EffectOrigin, Sink, StageRequest } from "../ports/sink.ts";
+import type { EffectOrigin, Sink, StagedRowsRequest } from "../ports/sink.ts";
 
 export function withSourceKeys(sink: Sink, sourceKeyOf: (key: RecordKey) => RecordKey): Sink {
   const originOf = <O extends EffectOrigin>(origin: O): O => {
@@ -32,7 +32,7 @@ export function withSourceKeys(sink: Sink, sourceKeyOf: (key: RecordKey) => Reco
     ...sink,
     apply: (effects, origin, signal) => sink.apply(effects, originOf(origin), signal),
     ...(stage && {
-      stage: (request: StageRequest) => {
+      stage: (request: StagedRowsRequest) => {
         const inner = stage(request);
         const apply: typeof inner.apply = (origin, signal) => inner.apply(originOf(origin), signal);
         return { ...inner, apply };

@@ -66,11 +66,11 @@ export async function startMetricsListener(
 function faultOf(error: unknown, { port, host }: MetricsAddress): unknown {
   const { code } = error as { readonly code?: string };
   if (code === "TG_PORT_IN_USE") {
-    const message = `port ${port} for /metrics is in use; choose another --metrics-port`;
+    const message = `port ${port} for /metrics is in use; choose another port for metrics`;
     return new TidegateError("TG_PORT_IN_USE", message, { cause: error });
   }
   if (code !== "TG_CONFIG_INVALID") return error;
-  const message = `/metrics cannot listen on "${host}", port ${port}; choose another --metrics-host`;
+  const message = `/metrics cannot listen on "${host}", port ${port}; choose another host`;
   return new TidegateError("TG_CONFIG_INVALID", message, { cause: error });
 }
 

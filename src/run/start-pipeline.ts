@@ -39,7 +39,7 @@ export async function startOnAws(
   const queue = run.settings.queue ?? run.pipeline.source.queue;
   if (queue === null) {
     const message =
-      "the pipeline has no queue to consume; set --queue, or source.queue in its file";
+      "the pipeline has no queue to consume; name a queue, or set source.queue in its file";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   ensureLedgerFolder(run.settings.ledger);

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { addMs, durationMs, hours } from "../../src/core/units.ts";
 import { fenceOf } from "../../src/ledger/record-state.ts";
-import type { Effect, SinkStore, StageRequest } from "../../src/ports/sink.ts";
+import type { Effect, SinkStore, StagedRowsRequest } from "../../src/ports/sink.ts";
 import { createIdempotentTableSink, createTableSink } from "../../src/sinks/table/index.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 import {
@@ -64,7 +64,13 @@ async function staging(database: TestDatabase) {
     const ref = origin.object === null ? {} : { object: origin.object };
     const fence = (await claim(ledger, clock, { key, ...ref })) ?? fenceOf(0);
     const expiresAt = addMs(clock.now(), hours(1));
-    const request: StageRequest = { key, fence, owner: "w", startedAt: clock.now(), expiresAt };
+    const request: StagedRowsRequest = {
+      key,
+      fence,
+      owner: "w",
+      startedAt: clock.now(),
+      expiresAt,
+    };
     const stage = sink.stage?.(request, stageStore);
     if (stage === undefined) throw new Error("the sink does not stage");
     for (const chunk of chunks) await stage.add(chunk);

@@ -13,7 +13,7 @@ import type { Queue } from "../../ports/queue-receiver.ts";
 import type { Random } from "../../ports/random.ts";
 import type { LaneDecision, LedgerScope } from "../../ports/record.ts";
 import type { RowReader } from "../../ports/rows.ts";
-import type { Sink, Stage, StageRequest } from "../../ports/sink.ts";
+import type { Sink, StagedRows, StagedRowsRequest } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import type { Turn } from "../../ports/turn.ts";
 import { createRecordArchive } from "../archive/archive-record.ts";
@@ -232,10 +232,10 @@ function createSteps(ports: StagePorts, options: PartsOptions, built: Built): St
   const { mask, masked } = masks;
   const queue = ports.queue.name;
   const { attempts } = pipeline.retry;
-  const openStage = stageOpener(sink, ledger, pipeline, owner);
+  const openStaged = stagedRowsOpener(sink, ledger, pipeline, owner);
   const rowsOf = (ref: QuarantineRef) => readQuarantine(ledger, scope, ref);
   const handle = createHandleStage(
-    { objects, rows, telemetry, deadlines, mask, masked, openStage, readQuarantine: rowsOf },
+    { objects, rows, telemetry, deadlines, mask, masked, openStaged, readQuarantine: rowsOf },
     { pipeline, runId },
   );
   const quarantine = createQuarantine({ clock, ledger, masked }, { scope, owner, pipeline, queue });
@@ -291,14 +291,14 @@ const LISTED_LANE: LaneDecision = { lane: "live", watermark: null };
 /** Beyond the handler's timeout, for a commit that waits or takes long. */
 const STAGE_GRACE_MS: DurationMs = hours(2);
 
-/** Opens stages for attempts, if the sink has a database to stage in. */
-function stageOpener(
+/** Begins to stage rows for attempts, if the sink has a database for them. */
+function stagedRowsOpener(
   sink: Sink | null,
   ledger: Ledger,
   pipeline: Pipeline,
   owner: string,
-): ((record: WorkRecord, claim: Claim) => Stage) | null {
-  const requestOf = ({ key }: WorkRecord, { fence, startedAt }: Claim): StageRequest => {
+): ((record: WorkRecord, claim: Claim) => StagedRows) | null {
+  const requestOf = ({ key }: WorkRecord, { fence, startedAt }: Claim): StagedRowsRequest => {
     const expiresAt = addMs(startedAt, durationMs(pipeline.timeoutMs + STAGE_GRACE_MS));
     return { key, fence, owner, startedAt, expiresAt };
   };

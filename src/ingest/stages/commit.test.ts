@@ -66,7 +66,7 @@ async function commit(
 ): Promise<CommitOutcome> {
   const work = {
     effects,
-    stage: null,
+    staged: null,
     digest: null,
     badRows: [],
     secrets: ["secret"],
@@ -184,7 +184,7 @@ test("the commit of a listed state says which place it has among the events (R5 
   const claim: Claim = { ...(await inLedger(world, delivered)), confirm: basis };
   const stage = commitStage(world);
   const input = noHash("not-read");
-  const none = { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
+  const none = { effects: [], staged: null, digest: null, badRows: [], secrets: [] };
   const work = { ...none, masked: null, input };
   const prepared = await stage.prepare(record, claim, work, delivered.inFlight);
   expect(prepared.kind).toBe("prepared");
@@ -217,7 +217,7 @@ test("an idempotent sink applies the effects in prepare, under the fence, before
   });
   const work = {
     effects: [custom(1)],
-    stage: null,
+    staged: null,
     digest: null,
     badRows: [],
     secrets: [],

@@ -24,7 +24,7 @@ import type { Turn } from "../../ports/turn.ts";
 import { removeQuarantine } from "../quarantine/store-quarantine.ts";
 import type { InFlightDelivery } from "../running/in-flight-delivery.ts";
 import type { Claim } from "./claim.ts";
-import { discardStage, type PreparedCommit, type Uncommitted } from "./prepare.ts";
+import { discardStaged, type PreparedCommit, type Uncommitted } from "./prepare.ts";
 import { createTurnBatcher } from "./turn-batcher.ts";
 
 export type CommitOutcome =
@@ -59,7 +59,7 @@ export function createCommitStage(ports: CommitPorts, options: CommitOptions): C
   const { scope, owner } = options;
   const { commitOne, commitDirectly } = createWriters(ports, scope);
   return async (prepared, { fence, startedAt, input }, { receivedAt }) => {
-    const { write, secrets, stage, redriven } = prepared;
+    const { write, secrets, staged, redriven } = prepared;
     try {
       const attempt = { owner, receivedAt, startedAt, input }; // M3
       const result: CommitOutcome =
@@ -75,7 +75,7 @@ export function createCommitStage(ports: CommitPorts, options: CommitOptions): C
     } catch (error) {
       return { kind: "failed", error, secrets };
     } finally {
-      discardStage(stage);
+      discardStaged(staged);
     }
   };
 }

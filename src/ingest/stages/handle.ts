@@ -24,7 +24,7 @@ import type { ObjectEvent } from "../../core/events/object-event.ts";
 import { type SqlParam, sqlProblem } from "../../core/sql-statement.ts";
 import type { LaneDecision } from "../../ports/record.ts";
 import type { NumberedRow } from "../../ports/rows.ts";
-import type { Effect, SinkRow, Stage } from "../../ports/sink.ts";
+import type { Effect, SinkRow, StagedRows } from "../../ports/sink.ts";
 import type { Telemetry } from "../../ports/telemetry.ts";
 import { isOf } from "../policy/error-facts.ts";
 import { BadRows, type QuarantineRef } from "../quarantine/quarantine.ts";
@@ -71,7 +71,7 @@ export type Handled =
   /** The consumer stopped before the handler finished. */
   | { readonly kind: "stopped" };
 
-const NO_EFFECTS: CollectedEffects = { effects: [], stage: null, digest: null };
+const NO_EFFECTS: CollectedEffects = { effects: [], staged: null, digest: null };
 
 export interface HandleStage {
   handle(
@@ -91,8 +91,8 @@ export interface HandlePorts extends EventReaderPorts {
   readonly deadlines: Deadlines;
   readonly mask: Mask;
   readonly masked: RecordMask;
-  /** Opens a stage for one attempt; null if the sink cannot stage. */
-  readonly openStage?: ((record: WorkRecord, claim: Claim) => Stage) | null;
+  /** Begins to stage the rows of one attempt; null if the sink cannot. */
+  readonly openStaged?: ((record: WorkRecord, claim: Claim) => StagedRows) | null;
   /** Reads quarantined rows, for redrives of them. */
   readonly readQuarantine?: (ref: QuarantineRef) => AsyncIterable<NumberedRow>;
 }
@@ -159,12 +159,12 @@ export function createHandleStage(
 }
 
 function createBuffer(
-  { openStage = null }: HandlePorts,
+  { openStaged = null }: HandlePorts,
   { effectLimits }: Pipeline,
   record: WorkRecord,
   claim: Claim,
 ): EffectBuffer {
-  return new EffectBuffer(openStage && (() => openStage(record, claim)), effectLimits);
+  return new EffectBuffer(openStaged && (() => openStaged(record, claim)), effectLimits);
 }
 
 /** The part of the context that pipeline and claim decide; only `fence` and `attempt` vary. */

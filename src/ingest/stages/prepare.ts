@@ -26,7 +26,7 @@ import { recordKey } from "../../ledger/record-key.ts";
 import { fenceOf } from "../../ledger/record-state.ts";
 import type { Clock } from "../../ports/clock.ts";
 import type { Commit } from "../../ports/ledger.ts";
-import type { Effect, EffectOrigin, Sink, Stage } from "../../ports/sink.ts";
+import type { Effect, EffectOrigin, Sink, StagedRows } from "../../ports/sink.ts";
 import type { ArchiveRecord } from "../archive/archive-record.ts";
 import type { MaskedMessage } from "../archive/archived-form.ts";
 import type { BadRow, QuarantineRef } from "../quarantine/quarantine.ts";
@@ -49,7 +49,7 @@ export type Uncommitted =
 export interface PreparedCommit {
   readonly kind: "prepared";
   readonly write: Omit<Commit, "fence">;
-  readonly stage: Stage | null;
+  readonly staged: StagedRows | null;
   /** The quarantined rows that the record redrives, and that its commit ends. */
   readonly redriven: QuarantineRef | null;
   readonly secrets: SecretValues;
@@ -59,7 +59,7 @@ export interface PreparedCommit {
 export interface Work {
   readonly effects: readonly Effect[];
   /** The rows of a large record, staged in the sink's database; `effects` has the statements. */
-  readonly stage: Stage | null;
+  readonly staged: StagedRows | null;
   /** The content hash of staged effects; else null. */
   readonly digest: string | null;
   /** Rows that the schema rejected, to be quarantined by the commit (R4). */
@@ -96,7 +96,7 @@ export function createPrepareStage(ports: PreparePorts, pipeline: Pipeline): Pre
   const prepare = createPreparation(ports, pipeline);
   return async (record, claim, work, inFlight) => {
     const prepared = await prepare(record, claim, work, inFlight);
-    if (prepared.kind !== "prepared") discardStage(work.stage);
+    if (prepared.kind !== "prepared") discardStaged(work.staged);
     return prepared;
   };
 }
@@ -104,33 +104,33 @@ export function createPrepareStage(ports: PreparePorts, pipeline: Pipeline): Pre
 function createPreparation(ports: PreparePorts, pipeline: Pipeline): PrepareStage {
   const { clock, sink, inTime, quarantine, archive } = ports;
   return async (record, claim, work, inFlight) => {
-    const { effects, stage, digest, badRows, secrets, input } = work;
+    const { effects, staged, digest, badRows, secrets, input } = work;
     const isCurrent = claim.confirmed?.isCurrent !== false; // R5
     const origin = originOf(record, claim, pipeline);
     if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out before the commit" }; // R1
     try {
       checkStatements(sink, effects);
       // First, because it throws if the sink rejects the effects.
-      const writes = isCurrent ? writesOf(sink, effects, stage, origin) : [];
+      const writes = isCurrent ? writesOf(sink, effects, staged, origin) : [];
       const bad = await quarantine({ record, claim, rows: badRows, inFlight }); // R4
       const archived = await archive(record, work.masked, inFlight); // R6
       const isLost = archived !== null && !inFlight.alive(); // R1
       if (isLost) return { kind: "lost", reason: "the lease ran out in the archive" };
       const fence = claim.fence ?? fenceOf(claim.startedAt);
       const apply = (signal: AbortSignal) =>
-        stage?.mode === "idempotent"
-          ? stage.apply({ ...origin, fence }, signal)
+        staged?.mode === "idempotent"
+          ? staged.apply({ ...origin, fence }, signal)
           : sink?.mode === "idempotent"
             ? sink.apply(effects, { ...origin, fence }, signal)
             : Promise.resolve();
       // An object without effects may have had some before, which the sink must remove.
-      const any = effects.length > 0 || stage !== null || origin.object !== null;
+      const any = effects.length > 0 || staged !== null || origin.object !== null;
       const applies = sink?.mode === "idempotent" && (any || sink.appliesEmpty === true);
       if (applies && isCurrent) {
         await inTime(inFlight, apply);
         if (!inFlight.alive()) return { kind: "lost", reason: "the lease ran out in the sink" };
       }
-      const counts = new Map([...(stage?.counts ?? []), ...effectCounts(effects)]);
+      const counts = new Map([...(staged?.counts ?? []), ...effectCounts(effects)]);
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = bad && { set: bad.set, rows: badRows.length };
       const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
@@ -139,7 +139,7 @@ function createPreparation(ports: PreparePorts, pipeline: Pipeline): PrepareStag
       const summary = summariseEffects(counts, described);
       const result = digest ?? digestOfEffects(effects);
       const write = writeOf(record, claim, { digest: result, summary, writes });
-      return { kind: "prepared", write, stage, redriven: redrivenBy(record), secrets };
+      return { kind: "prepared", write, staged, redriven: redrivenBy(record), secrets };
     } catch (error) {
       return { kind: "failed", error, secrets };
     }
@@ -149,11 +149,11 @@ function createPreparation(ports: PreparePorts, pipeline: Pipeline): PrepareStag
 function writesOf(
   sink: Sink | null,
   effects: readonly Effect[],
-  stage: Stage | null,
+  staged: StagedRows | null,
   origin: EffectOrigin,
 ): readonly SinkWrite[] {
-  if (stage?.mode === "transactional" && sink?.mode === "transactional") {
-    return [...stage.merge(origin), ...statementWrites(effects, sink.dialect)];
+  if (staged?.mode === "transactional" && sink?.mode === "transactional") {
+    return [...staged.merge(origin), ...statementWrites(effects, sink.dialect)];
   }
   return sink?.mode === "transactional" ? sink.plan(effects, origin) : [];
 }
@@ -171,8 +171,8 @@ function checkStatements(sink: Sink | null, effects: readonly Effect[]): void {
 }
 
 /** In the background: a sweep removes what stays (S3 of sinks/table/stage.ts). */
-export function discardStage(stage: Stage | null): void {
-  stage?.discard().catch(() => undefined);
+export function discardStaged(staged: StagedRows | null): void {
+  staged?.discard().catch(() => undefined);
 }
 
 function redrivenBy({ content }: WorkRecord): QuarantineRef | null {

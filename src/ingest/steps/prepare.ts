@@ -23,7 +23,7 @@ export function createPrepareStep(prepare: PrepareStage): Step {
 
 function workOf(handled: NonNullable<RecordWork["handled"]>): Work {
   if (handled.kind === "dropped") {
-    const none = { effects: [], stage: null, digest: null, badRows: [], secrets: [] };
+    const none = { effects: [], staged: null, digest: null, badRows: [], secrets: [] };
     const input = noHash("not-read");
     return { ...none, input, masked: { kind: "withheld" } }; // F4 of archived-form.ts
   }

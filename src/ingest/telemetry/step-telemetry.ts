@@ -59,6 +59,6 @@ export function createStepTelemetry(
 }
 
 /** Effects of a record, in memory or staged. */
-function rowsOf({ effects, stage }: Extract<RecordWork["handled"], { kind: "handled" }>): number {
-  return [...(stage?.counts.values() ?? [])].reduce((sum, count) => sum + count, effects.length);
+function rowsOf({ effects, staged }: Extract<RecordWork["handled"], { kind: "handled" }>): number {
+  return [...(staged?.counts.values() ?? [])].reduce((sum, count) => sum + count, effects.length);
 }

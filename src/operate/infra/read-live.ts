@@ -98,7 +98,7 @@ function missingSetting(name: string, reason: string): string | null {
     return `the AWS SDK finds no credentials (${reason}); set AWS_PROFILE, or ${variables}`;
   }
   if (!/^Region is missing|region=""/.test(reason)) return null;
-  return "the AWS SDK finds no region; add --region, or set AWS_REGION";
+  return "the AWS SDK finds no region; set AWS_REGION, or name a region";
 }
 
 /** The result of a call; null if what it asks about does not exist (L1). */

@@ -170,6 +170,6 @@ function explained(error: unknown, data: string): unknown {
   if (!(error instanceof TidegateError) || error.code !== "TG_SETUP_CONFLICT") return error;
   const message =
     `${error.message}\nThe pipeline file has changed since ${data} was created; ` +
-    "use another --data folder, or delete this one.";
+    "use another data folder, or delete this one.";
   return new TidegateError("TG_SETUP_CONFLICT", message, { cause: error }); // V3
 }

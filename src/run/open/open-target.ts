@@ -20,7 +20,7 @@ export interface OpenedTarget {
 
 export async function openTarget({ queue, topic, server }: TargetLocation): Promise<OpenedTarget> {
   if ((queue === undefined) === (topic === undefined)) {
-    const message = "a target is needed: name either --queue or --topic";
+    const message = "a target is needed: name either a queue or a topic";
     throw new TidegateError("TG_CONFIG_INVALID", message);
   }
   return topic === undefined

@@ -3,7 +3,7 @@
 
 import type { SinkWrite } from "../../core/sink-write.ts";
 import type { EpochMs } from "../../core/units.ts";
-import type { SinkStore, StageRequest } from "../../ports/sink.ts";
+import type { SinkStore, StagedRowsRequest } from "../../ports/sink.ts";
 import type { Dialect } from "./databases/dialect.ts";
 import { stagesTable } from "./layout.ts";
 import { STAGES_TABLE } from "./names.ts";
@@ -15,7 +15,7 @@ const REMOVE_ROWS = 20_000;
 export async function removeEarlier(
   dialect: Dialect,
   store: SinkStore,
-  { key, fence }: StageRequest,
+  { key, fence }: StagedRowsRequest,
 ): Promise<void> {
   if (fence === null) return; // Another attempt may be alive, and neither has a fence.
   const [p1, p2] = [dialect.param(1, "text"), dialect.param(2, "integer")];

@@ -24,9 +24,9 @@ import type { SinkValue, SinkWrite } from "../../core/sink-write.ts";
 import type {
   Effect,
   EffectOrigin,
+  RowStaging,
   SinkStore,
-  StagedRows,
-  StageRequest,
+  StagedRowsRequest,
 } from "../../ports/sink.ts";
 import { copyTextOf } from "./databases/copy-text.ts";
 import type { Dialect } from "./databases/dialect.ts";
@@ -57,7 +57,7 @@ interface StagedTable {
 
 type StagedTables = Map<string, StagedTable>;
 
-export interface TableStage extends StagedRows {
+export interface TableStage extends RowStaging {
   merge(origin: EffectOrigin): readonly SinkWrite[];
 }
 
@@ -65,7 +65,7 @@ export function createTableStage(
   dialect: Dialect,
   plans: TablePlans,
   store: SinkStore,
-  request: StageRequest,
+  request: StagedRowsRequest,
 ): TableStage {
   const { key, fence, owner, startedAt } = request;
   const name = JSON.stringify([key, fence, owner, startedAt]);
@@ -118,7 +118,7 @@ function rowsIn(tables: StagedTables): number {
 }
 
 /** Lists the stage, so that others find it if the attempt dies. */
-function listWrites(dialect: Dialect, id: string, request: StageRequest): SinkWrite[] {
+function listWrites(dialect: Dialect, id: string, request: StagedRowsRequest): SinkWrite[] {
   const params = [id, request.key, request.fence ?? 0, request.expiresAt];
   const marks = params.map((_, at) => dialect.param(at + 1, "any")).join(", ");
   const statement = `INSERT INTO ${stagesTable(dialect)} VALUES (${marks}, '', 0)`;

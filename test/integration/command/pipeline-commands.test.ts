@@ -218,7 +218,7 @@ describe("an invalid command line", () => {
     [["dev", "pipeline.ts", "--prot", "1"], '"dev" has no flag --prot; did you mean --port?'],
     [["run", "pipeline.ts", "--drain-ms", "soon"], "--drain-ms must be a whole number from 0 to"],
     [["run", "pipeline.ts", "--port", "1"], '"run" has no flag --port;'],
-    [["run", "pipeline.ts"], "the pipeline has no queue to consume; set --queue"],
+    [["run", "pipeline.ts"], "the pipeline has no queue to consume; name a queue"],
     [
       ["run", "pipeline.ts", "--queue", "q", "--ledger", "mysql://x"],
       'unknown ledger URL scheme "mysql:"',

@@ -82,7 +82,7 @@ test("an endpoint that is not a URL: exit code 2, with an example", async () => 
 test("no pipeline, queue, folder or code: exit code 2, with what to name", async () => {
   const { code, said } = await doctor();
   expect(code).toBe(2);
-  expect(said).toBe("nothing to check: name a pipeline file, --queue, --terraform or --code");
+  expect(said).toBe("nothing to check: name a pipeline file, a queue, Terraform or code");
 });
 
 test("a pipeline file that does not exist: exit code 2, with its name", async () => {

@@ -39,7 +39,7 @@ test("a pipeline without a name: rejected with the field", async () => {
 test("a name that is too long for AWS: rejected with the length, the limit and the fix", async () => {
   const file = pipelineFile("long", `name: "${LONG}", source: { bucket: "acme-orders" }`);
   expect(await refused(file)).toContain(
-    `the role "${LONG}-consumer" has 69 characters, and AWS allows 64; set --prefix`,
+    `the role "${LONG}-consumer" has 69 characters, and AWS allows 64; choose a`,
   );
 });
 
@@ -81,7 +81,7 @@ test("--outputs that are not in S3, or that the pipeline reads: rejected with th
 
 test("--dispatch on Lambda: rejected, because a function cannot wait for tasks", async () => {
   const flags = ["--compute", "lambda", "--dispatch"];
-  expect(await refused(orders, ...flags)).toContain("--dispatch needs a process that waits");
+  expect(await refused(orders, ...flags)).toContain("dispatch needs a process that waits");
 });
 
 test("a file that was edited by hand: named, and nothing is written without --overwrite", async () => {
@@ -148,7 +148,7 @@ test("no credentials, or no region: exit code 2, with the variables to set", asy
   ]);
   expect(await compared(orders, [], env)).toEqual([
     2,
-    "the AWS SDK finds no region; add --region, or set AWS_REGION",
+    "the AWS SDK finds no region; set AWS_REGION, or name a region",
   ]);
 });
 

@@ -180,7 +180,7 @@ test(
   async () => {
     const noPipeline = await cli("jobs", "show", "--batch", "x");
     expect(noPipeline).toMatchObject({ code: 2 });
-    expect(noPipeline.err).toContain("name it with --pipeline");
+    expect(noPipeline.err).toContain("name the pipeline");
     expect(await cli("jobs", "show", "--pipeline", "downloads")).toMatchObject({
       code: 2,
       err: "--batch is required\n",
@@ -215,7 +215,7 @@ test(
       `sqlite:${world.database}`,
     );
     expect(noTarget).toMatchObject({ code: 2 });
-    expect(noTarget.err).toContain("name either --queue or --topic");
+    expect(noTarget.err).toContain("name either a queue or a topic");
   },
   LONG_MS,
 );

@@ -33,7 +33,7 @@ test("a port in use is reported with the flag that changes it", async () => {
     const { port } = new URL(first.origin);
     await expect(startMetricsListener(source(), { port: Number(port) })).rejects.toMatchObject({
       code: "TG_PORT_IN_USE",
-      message: expect.stringContaining("--metrics-port"),
+      message: expect.stringContaining("another port for metrics"),
     });
   } finally {
     await first.close();
@@ -51,6 +51,6 @@ test("metrics can be served on another address, and a wrong one is reported with
   const wrong = startMetricsListener(source(), { port: 0, host: "192.0.2.1" });
   await expect(wrong).rejects.toMatchObject({
     code: "TG_CONFIG_INVALID",
-    message: expect.stringContaining("--metrics-host"),
+    message: expect.stringContaining("another host"),
   });
 });

@@ -6,13 +6,13 @@
 import { refuseWith, succeed } from "../../../core/result.ts";
 import { lowerBooleans } from "../boolean-attributes.ts";
 import type { BrokerState } from "../broker-state.ts";
+import { parseReplayPolicy } from "./archive-replay.ts";
 import {
   effectivePolicy,
   formatSubscriptionPolicy,
   parseSubscriptionDeliveryPolicy,
 } from "./delivery-policy.ts";
 import { parseFilterPolicy } from "./filter-policy-validation.ts";
-import { parseReplayPolicy } from "./replay.ts";
 import { deadLetterArn, filterScope, type Protocol, type Subscription } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
 import type { MergedAttributes } from "./topic-attributes.ts";

@@ -16,9 +16,9 @@ import type { BrokerState } from "../broker-state.ts";
 import { type Fault, refuse } from "../fault.ts";
 import type { QueueState } from "../sqs/queue.ts";
 import type { ModelStep } from "../step.ts";
+import { type ArchiveReplay, parseReplayPolicy, startReplay } from "./archive-replay.ts";
 import { writeConfirmation } from "./notification.ts";
 import { putPendingHttp } from "./pending-http.ts";
-import { parseReplayPolicy, type Replay, startReplay } from "./replay.ts";
 import { signatureLinks } from "./subscriber-delivery.ts";
 import type { Protocol, Subscription, SubscriptionRecord } from "./subscription.ts";
 import { mergeSubscriptionAttributes, viewAttributes } from "./subscription-attributes.ts";
@@ -276,8 +276,8 @@ const NOTHING = { startAt: Number.MAX_SAFE_INTEGER as EpochMs, endAt: null };
 function replayOf(
   state: BrokerState,
   text: string | undefined,
-  before: Replay | null,
-): Replay | null {
+  before: ArchiveReplay | null,
+): ArchiveReplay | null {
   const active = before !== null && before.status !== "Completed";
   if (text === undefined) return active ? startReplay(state, NOTHING, before) : null;
   const policy = parseReplayPolicy(text);

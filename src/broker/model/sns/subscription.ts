@@ -5,10 +5,10 @@
 
 import type { EpochMs } from "../../../core/units.ts";
 import type { QueueState } from "../sqs/queue.ts";
+import type { ArchiveReplay } from "./archive-replay.ts";
 import { type PartialDeliveryPolicy, parseSubscriptionDeliveryPolicy } from "./delivery-policy.ts";
 import type { FilterPolicy, FilterScope } from "./filter-policy.ts";
 import { parseFilterPolicy } from "./filter-policy-validation.ts";
-import type { Replay } from "./replay.ts";
 import type { Topic } from "./topic.ts";
 
 export type Protocol = "sqs" | "http" | "https";
@@ -30,7 +30,7 @@ export interface SubscriptionRecord {
   readonly authenticateOnUnsubscribe: boolean;
   /** Number of its pending queue, or 0 (S2). */
   readonly pendingHttp: number;
-  readonly replay: Replay | null;
+  readonly replay: ArchiveReplay | null;
 }
 
 export interface SubscriptionSettings {

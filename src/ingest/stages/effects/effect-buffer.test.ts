@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Effect, TransactionalStage } from "../../../ports/sink.ts";
+import type { Effect, TransactionalStagedRows } from "../../../ports/sink.ts";
 import { CHUNK_EFFECTS, EFFECTS_MAX, EffectBuffer, MEMORY_EFFECTS } from "./effect-buffer.ts";
 
 const upsert = (id: number, text = ""): Effect => ({
@@ -13,7 +13,7 @@ function world(options: { readonly fails?: boolean; readonly failsAtEnd?: boolea
   const chunks: (readonly Effect[])[] = [];
   const gates: (() => void)[] = [];
   const state = { sealed: false, discarded: false, active: 0 };
-  const stage: TransactionalStage = {
+  const stage: TransactionalStagedRows = {
     mode: "transactional",
     counts: new Map(),
     async add(effects) {
@@ -53,8 +53,8 @@ test("a few effects stay in memory", async () => {
   const { buffer, chunks } = world();
   for (let id = 0; id < MEMORY_EFFECTS - 1; id += 1) buffer.add(upsert(id));
   expect(buffer.ready()).toBe(null);
-  const { effects, stage } = await buffer.finish();
-  expect([effects.length, stage, chunks.length]).toEqual([MEMORY_EFFECTS - 1, null, 0]);
+  const { effects, staged } = await buffer.finish();
+  expect([effects.length, staged, chunks.length]).toEqual([MEMORY_EFFECTS - 1, null, 0]);
 });
 
 test("many effects are staged in order, one chunk at a time, and reads wait for a full one", async () => {
@@ -63,8 +63,8 @@ test("many effects are staged in order, one chunk at a time, and reads wait for 
   const wait = buffer.ready();
   expect(wait).not.toBe(null);
   await pump(wait ?? Promise.resolve());
-  const { effects, stage } = await pump(buffer.finish());
-  expect([effects.length, stage !== null, state.sealed]).toEqual([0, true, true]);
+  const { effects, staged } = await pump(buffer.finish());
+  expect([effects.length, staged !== null, state.sealed]).toEqual([0, true, true]);
   const all = chunks.flat().map((effect) => effect.kind === "upsert" && effect.row.id);
   expect(all).toEqual(Array.from({ length: 2 * MEMORY_EFFECTS + 10 }, (_, id) => id));
   expect(chunks.every(({ length }) => length <= CHUNK_EFFECTS)).toBe(true);

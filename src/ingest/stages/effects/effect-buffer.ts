@@ -8,7 +8,7 @@
 //   B4. A sink that cannot stage has a limit of effects per record.
 //   B5. Statements stay in memory and run after all rows. They have a limit of their own.
 
-import type { Effect, Stage } from "../../../ports/sink.ts";
+import type { Effect, StagedRows } from "../../../ports/sink.ts";
 import { PermanentError } from "../../spec/handler-errors.ts";
 import { createEffectsDigest, type EffectsDigest } from "./effects-digest.ts";
 
@@ -38,26 +38,26 @@ const EFFECT_LIMITS: EffectLimits = { memory: MEMORY_EFFECTS, chunk: CHUNK_EFFEC
 export interface CollectedEffects {
   /** Only statements, if the rows are staged. */
   readonly effects: readonly Effect[];
-  readonly stage: Stage | null;
+  readonly staged: StagedRows | null;
   /** The content hash of staged effects; null if they are in memory. */
   readonly digest: string | null;
 }
 
 export class EffectBuffer {
-  readonly #openStage: (() => Stage) | null;
+  readonly #openStaged: (() => StagedRows) | null;
   readonly #limits: EffectLimits;
   #waiting: Effect[] = [];
   /** Statements run within the commit, so they are never staged (B5). */
   readonly #statements: Effect[] = [];
   #chars = 0;
-  #stage: Stage | null = null;
+  #staged: StagedRows | null = null;
   /** Of the staged effects, chunk by chunk (H1 of effects-digest.ts). */
   #digest: EffectsDigest | null = null;
   #staging: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
 
-  constructor(openStage: (() => Stage) | null, limits: EffectLimits = EFFECT_LIMITS) {
-    this.#openStage = openStage;
+  constructor(openStaged: (() => StagedRows) | null, limits: EffectLimits = EFFECT_LIMITS) {
+    this.#openStaged = openStaged;
     this.#limits = limits;
   }
 
@@ -69,13 +69,13 @@ export class EffectBuffer {
       return;
     }
     this.#waiting.push(effect);
-    if (this.#openStage === null) {
+    if (this.#openStaged === null) {
       checkCount(this.#waiting.length); // B4
       return;
     }
     this.#chars += charsOf(effect);
     if (!this.#isFull()) return;
-    this.#staging ??= this.#stageWaiting(this.#openStage);
+    this.#staging ??= this.#stageWaiting(this.#openStaged);
     checkSpeed(this.#waiting.length / this.#limits.memory + this.#chars / CHUNK_CHARS); // B1
   }
 
@@ -89,8 +89,8 @@ export class EffectBuffer {
   async flush(): Promise<void> {
     await this.#staging;
     this.#throwFailure();
-    if (this.#stage === null || this.#waiting.length === 0 || this.#openStage === null) return;
-    await this.#stageWaiting(this.#openStage);
+    if (this.#staged === null || this.#waiting.length === 0 || this.#openStaged === null) return;
+    await this.#stageWaiting(this.#openStaged);
     this.#throwFailure();
   }
 
@@ -98,17 +98,17 @@ export class EffectBuffer {
   async finish(): Promise<CollectedEffects> {
     await this.flush();
     const statements = this.#statements;
-    if (this.#stage === null) {
-      return { effects: [...this.#waiting, ...statements], stage: null, digest: null };
+    if (this.#staged === null) {
+      return { effects: [...this.#waiting, ...statements], staged: null, digest: null };
     }
     try {
-      await this.#stage.seal();
+      await this.#staged.seal();
     } catch (error) {
       this.#failure = { error }; // B3
       throw error;
     }
     if (statements.length > 0) this.#digest?.add(statements);
-    return { effects: statements, stage: this.#stage, digest: this.#digest?.hex() ?? null };
+    return { effects: statements, staged: this.#staged, digest: this.#digest?.hex() ?? null };
   }
 
   /** Drops everything, also what was staged. Never rejects. */
@@ -116,18 +116,18 @@ export class EffectBuffer {
     await this.#staging;
     this.#waiting = [];
     // The sweep removes what cannot be removed now (S3 of sinks/table/stage.ts).
-    await this.#stage?.discard().catch(() => undefined);
+    await this.#staged?.discard().catch(() => undefined);
   }
 
   /** Stages what waits, then what has filled up since (B2). */
-  async #stageWaiting(open: () => Stage): Promise<void> {
+  async #stageWaiting(open: () => StagedRows): Promise<void> {
     try {
-      this.#stage ??= open();
+      this.#staged ??= open();
       do {
         const chunk = this.#nextChunk();
         this.#digest ??= createEffectsDigest();
         this.#digest.add(chunk);
-        await this.#stage.add(chunk);
+        await this.#staged.add(chunk);
       } while (this.#isFull());
     } catch (error) {
       this.#failure = { error }; // B3
@@ -146,7 +146,7 @@ export class EffectBuffer {
 
   #isFull(): boolean {
     const { memory, chunk } = this.#limits;
-    const effectsMax = this.#stage === null ? memory : chunk;
+    const effectsMax = this.#staged === null ? memory : chunk;
     return this.#waiting.length >= effectsMax || this.#chars >= CHUNK_CHARS;
   }
 

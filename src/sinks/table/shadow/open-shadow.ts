@@ -21,7 +21,7 @@ export function openTableShadow(
 ): Shadow {
   if (spec.onlySql === true) {
     const message =
-      "a pipeline that writes by sql() only has no tables to shadow; replay it with --into live";
+      "a pipeline that writes by sql() only has no tables to shadow; replay it into the live tables";
     throw new TidegateError("TG_REPLAY_REFUSED", message);
   }
   if (spec.database !== null) return inOwnDatabase(spec, databaseAddress(spec.database), name);

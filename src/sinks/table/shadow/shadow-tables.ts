@@ -22,10 +22,10 @@ import type {
 import type {
   Effect,
   EffectOrigin,
+  RowStaging,
   Sink,
   SinkStore,
-  StagedRows,
-  StageRequest,
+  StagedRowsRequest,
 } from "../../../ports/sink.ts";
 import type { DatabaseAddress, SinkDatabase } from "../databases/database.ts";
 import { type Dialect, POSTGRES, SQLITE } from "../databases/dialect.ts";
@@ -346,7 +346,7 @@ function registering(sink: Sink, store: SinkStore, statement: string): Sink {
       await sink.apply(effects, origin, signal);
     },
     ...(stage && {
-      stage: (request: StageRequest) => {
+      stage: (request: StagedRowsRequest) => {
         const inner = stage(request);
         const apply: typeof inner.apply = async (origin, signal) => {
           await store.run(writesOf(origin));
@@ -361,7 +361,7 @@ function registering(sink: Sink, store: SinkStore, statement: string): Sink {
 /** J1: the sink of a pipeline, with other tables. */
 function renamed(sink: Sink, tables: ReadonlyMap<string, string>): Sink {
   const effectsOf = (effects: readonly Effect[]) => effects.map((effect) => moved(effect, tables));
-  const staged = <S extends StagedRows>(stage: S): S => ({
+  const staged = <S extends RowStaging>(stage: S): S => ({
     ...stage,
     add: (effects: readonly Effect[]) => stage.add(effectsOf(effects)),
   });
@@ -377,7 +377,7 @@ function renamed(sink: Sink, tables: ReadonlyMap<string, string>): Sink {
   return {
     ...sink,
     apply: (effects, origin, signal) => sink.apply(effectsOf(effects), origin, signal),
-    ...(stage && { stage: (request: StageRequest) => staged(stage(request)) }),
+    ...(stage && { stage: (request: StagedRowsRequest) => staged(stage(request)) }),
   };
 }
 
@@ -387,6 +387,6 @@ function moved(effect: Effect, tables: ReadonlyMap<string, string>): Effect {
   }
   if (effect.kind !== "sql") return effect;
   const message =
-    "sql() names live tables, so it cannot run in a shadow; replay this pipeline with --into live";
+    "sql() names live tables, so it cannot run in a shadow; replay this pipeline into the live tables";
   throw new TidegateError("TG_SINK_REFUSED", message); // J4
 }

@@ -104,7 +104,7 @@ function noLedger(path: string): TidegateError {
 
 function noFile(path: string): TidegateError {
   const message =
-    `the ledger ${path} does not exist; check the folder and --data, or the URL of the ledger. ` +
+    `the ledger ${path} does not exist; check the data folder, or the URL of the ledger. ` +
     "A pipeline creates its ledger when it first runs, and `tidegate ledger init` creates one";
   return new TidegateError("TG_CONFIG_INVALID", message);
 }

@@ -1,4 +1,4 @@
-// Replay: sends the archived messages of a FIFO topic to one of its subscribers again.
+// Archive replay: sends the archived messages of a FIFO topic to one of its subscribers again.
 //   R1. A replay walks the archive in order, some messages per step, and commits its progress in
 //       the same step: after a crash it continues with the next message.
 //   R2. While it runs, new messages are not sent to the subscriber directly: the replay reaches
@@ -18,7 +18,7 @@ import type { Subscription } from "./subscription.ts";
 /** The most archived messages that one step reads. */
 const REPLAYED_PER_STEP_MAX = 100;
 
-export interface Replay {
+export interface ArchiveReplay {
   readonly startAt: EpochMs;
   readonly endAt: EpochMs | null;
   /** Number of the last message that it has read. */
@@ -68,8 +68,8 @@ function readInstant(value: unknown): EpochMs | null {
 export function startReplay(
   state: BrokerState,
   policy: ReplayPolicy,
-  running: Replay | null,
-): Replay {
+  running: ArchiveReplay | null,
+): ArchiveReplay {
   const liveAfter =
     running === null ? state.sequence : Math.max(running.liveAfter, running.through);
   return { ...policy, through: 0, liveAfter, status: "Pending" };
@@ -97,7 +97,7 @@ function runReplay(state: BrokerState, step: ModelStep, subscription: Subscripti
   }
   const isRead = through === (entries.at(-1)?.seq ?? replay.through);
   const ended = isRead && entries.length < REPLAYED_PER_STEP_MAX; // R3
-  const next: Replay = {
+  const next: ArchiveReplay = {
     ...replay,
     through,
     status: ended ? "Completed" : "In progress",
