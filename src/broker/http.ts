@@ -15,18 +15,20 @@ import { mediaTypeOf } from "../core/media-type-of.ts";
 import type { HttpHandler, HttpHead, HttpRequest } from "../ports/http/http.ts";
 import type { Broker } from "./engine/broker.ts";
 import { type AdminOptions, answerAdmin, isAdminPath } from "./wire/admin/admin.ts";
+import { type Authority, onlyCaller } from "./wire/auth/access-key.ts";
 import type { ServerContext } from "./wire/protocol/call.ts";
 import { answerJson } from "./wire/protocol/json-protocol.ts";
 import { DOCUMENT_BYTES_MAX, LIST_DOCUMENT_BYTES_MAX } from "./wire/s3/document-limits.ts";
 import type { S3Context } from "./wire/s3/s3-call.ts";
 import { answerCertificate, isCertificatePath } from "./wire/sns/certificate.ts";
-import { senderIdOf } from "./wire/sqs/sender-id.ts";
 
 export interface BrokerHttpOptions extends AdminOptions {
   /** Called for every failure that the client did not cause. Must not throw. */
   readonly onError: (error: unknown, requestId: string) => void;
   /** Host and port of queue URLs for requests without a Host header; read on each request. */
   readonly hostFallback?: string;
+  /** Whose signatures are accepted. Default: none is checked. */
+  readonly authority?: Authority | undefined;
   /** Default: no S3. */
   readonly s3?: S3Context;
 }
@@ -69,7 +71,8 @@ export function createOriginCheck(
 function serverContextOf(broker: Broker, options: BrokerHttpOptions): ServerContext {
   return {
     broker,
-    senderId: senderIdOf(broker.account),
+    authority: options.authority ?? null,
+    everybody: onlyCaller(broker.account),
     get hostFallback() {
       return options.hostFallback ?? "localhost";
     },

@@ -2,9 +2,12 @@
 
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
 import { refuseConfig } from "../core/errors.ts";
+import { readAccessKeys } from "./access-keys.ts";
 import type { CloudOptions } from "./cloud-options.ts";
 import { isHostName } from "./host-names.ts";
+import { isLoopback } from "./loopback.ts";
 
+const EXPOSED = "would let everyone who reaches it change everything; give it keys (auth), or";
 const PORT_MAX = 65_535;
 
 /** Throws on options that cannot work. */
@@ -24,6 +27,11 @@ export function checkCloudOptions(options: CloudOptions): void {
   }
   if (account !== undefined && !/^\d{12}$/.test(account)) {
     refuseConfig(`invalid account "${account}"; expected 12 digits`);
+  }
+  const { host = "127.0.0.1", auth, insecure = false } = options;
+  if (auth !== undefined) readAccessKeys(auth);
+  if (auth === undefined && !insecure && !isLoopback(host)) {
+    refuseConfig(`listening on ${host} ${EXPOSED} allow it (insecure)`);
   }
   const { s3EventVersion, eventBridgeQueue, baseHost } = options;
   if (baseHost !== undefined && !isHostName(baseHost)) {

@@ -1,6 +1,7 @@
 // Cloud options: what `startCloud` accepts.
 
 import type { FaultSpec } from "../broker/model/fault-plan.ts";
+import type { CloudAuth } from "./access-keys.ts";
 import type { CloudSetup } from "./setup/cloud-setup.ts";
 
 export type { FaultSpec };
@@ -13,8 +14,15 @@ export interface CloudOptions {
   readonly data?: string;
   /** Default: 0, which chooses a free port. */
   readonly port?: number;
-  /** Address to listen on. Credentials are not checked, so keep it local. Default: 127.0.0.1. */
+  /** Address to listen on; beyond loopback with `auth` or `insecure` only. Default: 127.0.0.1. */
   readonly host?: string;
+  /** The keys that requests must be signed with. Default: signatures are not checked. */
+  readonly auth?: CloudAuth;
+  /**
+   * Listens beyond loopback without `auth`: everyone who reaches the port can read, change and
+   * delete everything. Default: false.
+   */
+  readonly insecure?: boolean;
   /** "virtual": time only moves with `clock.advance`. Default: "system". */
   readonly clock?: "system" | "virtual";
   /** Region in ARNs. Default: "us-east-1". */

@@ -10,6 +10,7 @@ import type { Broker } from "../broker/engine/broker.ts";
 import { type BrokerPorts, createBroker } from "../broker/engine/create-broker.ts";
 import { createFaultyBroker } from "../broker/engine/request-faults.ts";
 import { createBrokerHttp, createOriginCheck } from "../broker/http.ts";
+import type { Authority } from "../broker/wire/auth/access-key.ts";
 import { createRsaSigner } from "../platform/certificate/rsa-signer.ts";
 import { createHttpClient } from "../platform/http/node-http-client.ts";
 import { packageVersion } from "../platform/package-version.ts";
@@ -27,6 +28,7 @@ import { checkBlobFolder, createFileBlobStore } from "../stores/files/blob-store
 import { createMemoryBlobStore } from "../stores/memory/blob-store.ts";
 import { createMemoryBrokerStore } from "../stores/memory/broker-store.ts";
 import { createSqliteBrokerStore } from "../stores/sqlite/broker/broker-store.ts";
+import { readAccessKeys } from "./access-keys.ts";
 import { createBrokerObjects } from "./broker-objects.ts";
 import { checkCloudOptions, readFaults } from "./check-cloud-options.ts";
 import { createCloudMetrics } from "./cloud-metrics.ts";
@@ -106,6 +108,7 @@ export async function openUnpreparedCloud(
       version: options.version ?? packageVersion(),
       metrics: metrics.page,
       s3: s3ContextOf(blobs, clock, options),
+      authority: authorityOf(clock, options),
       get hostFallback() {
         return new URL(address.endpoint).host;
       },
@@ -166,6 +169,11 @@ function s3ContextOf(blobs: BlobStore, clock: Clock, options: OpenCloudOptions) 
     eventBridgeQueue: settingsOf(options).eventBridgeQueue,
     baseHost: options.baseHost?.toLowerCase() ?? null,
   };
+}
+
+function authorityOf(clock: Clock, { auth }: OpenCloudOptions): Authority | undefined {
+  if (auth === undefined) return undefined;
+  return { keys: readAccessKeys(auth), now: () => clock.now() };
 }
 
 function openStore(options: OpenCloudOptions): BrokerStore {

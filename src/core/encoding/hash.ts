@@ -1,9 +1,12 @@
-// Hash: the only import of node:crypto in core. Digests only: no keys, no randomness, no clock.
+// Hash: the only import of node:crypto in core. Digests only: no randomness, no clock, and
+// keys only as arguments.
 //   H1. Text is hashed as UTF-8. Node writes a lone surrogate as U+FFFD, so two malformed texts can
 //       share a digest: code that hashes identities checks `isWellFormed` first.
-//   H2. MD5 is here because SQS and S3 use it on the wire. It provides no security.
+//   H2. MD5 is here because SQS and S3 use it on the wire. It provides no security. HMAC-SHA1
+//       is here for signatures of version 2.
+//   H3. Secrets are compared in a time that depends on their lengths only.
 
-import { createHash, hash } from "node:crypto";
+import { createHash, createHmac, hash, timingSafeEqual } from "node:crypto";
 
 /** Text (hashed as UTF-8) or bytes. */
 export type Hashable = string | Uint8Array;
@@ -50,4 +53,22 @@ export function createDigest(algorithm: "md5" | "sha1" | "sha256" | "sha512"): D
     update: (chunk) => void digest.update(chunk),
     digest: () => digest.digest(),
   };
+}
+
+export function hmacSha256(key: Hashable, data: Hashable): Uint8Array {
+  return createHmac("sha256", key).update(data).digest();
+}
+
+export function hmacSha256Hex(key: Hashable, data: Hashable): string {
+  return createHmac("sha256", key).update(data).digest("hex");
+}
+
+export function hmacSha1Base64(key: Hashable, data: Hashable): string {
+  return createHmac("sha1", key).update(data).digest("base64"); // H2
+}
+
+/** Whether two texts are equal, in a time that tells nothing of where they differ (H3). */
+export function isSameSecret(given: string, expected: string): boolean {
+  const [left, right] = [Buffer.from(given), Buffer.from(expected)];
+  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -115,7 +115,8 @@ describe.runIf(existsSync(FULL_DISK))("on a full disk", () => {
   afterAll(() => closeSync(full));
 
   test("a server that cannot write its notes continues to serve", async () => {
-    const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"]; // Which is worth a note.
+    // An open host is worth a note.
+    const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0", "--insecure"];
     const run = commands.start(words, {}, { errTo: full });
     const { child, printed, ended } = run;
     await firstLine(run);
@@ -170,14 +171,20 @@ describe("tidegate up", () => {
 
   test("warns when it listens beyond loopback, and not otherwise", async (context) => {
     needsFullSize(context);
-    const open = await startReady("--memory", "--host", "0.0.0.0");
+    const open = await startReady("--memory", "--host", "0.0.0.0", "--insecure");
     expect(open.printed.err).toMatch(/^Warning: listening on 0\.0\.0\.0.*No credentials/);
     expect(open.ready.endpoint).toBe(`http://127.0.0.1:${open.ready.port}`);
   });
 
+  test("refuses to listen beyond loopback without keys, unless it may be insecure", async () => {
+    const run = start("up", "--memory", "--port", "0", "--host", "0.0.0.0");
+    expect(await run.ended).toEqual({ code: 2, signal: null });
+    expect(run.printed.err).toMatch(/add --auth with a file of keys, or --insecure/);
+  });
+
   test("prints the link of its console if that has a token", async (context) => {
     needsFullSize(context);
-    const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0"];
+    const words = ["up", "--memory", "--port", "0", "--host", "0.0.0.0", "--insecure"];
     const { printed } = start(...words, "--console-token", "secret");
     await eventually(() => expect(printed.err).toMatch(/^Console: .*\n/m));
     const link = /^Console: (\S+)$/m.exec(printed.err)?.[1] ?? "";

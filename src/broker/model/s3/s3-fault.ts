@@ -7,6 +7,7 @@ import type { Fault } from "../fault.ts";
 export type S3Code =
   | "AccessDenied"
   | "AccessForbidden"
+  | "AuthorizationHeaderMalformed"
   | "AuthorizationQueryParametersError"
   | "BadDigest"
   | "BadRequest"
@@ -18,9 +19,11 @@ export type S3Code =
   | "EntityTooSmall"
   | "IncompleteBody"
   | "InternalError"
+  | "InvalidAccessKeyId"
   | "InvalidArgument"
   | "InvalidBucketName"
   | "InvalidBucketOwnerAWSAccountID"
+  | "InvalidChunkSizeError"
   | "InvalidDigest"
   | "InvalidLocationConstraint"
   | "InvalidPart"
@@ -31,6 +34,7 @@ export type S3Code =
   | "InvalidRequest"
   | "InvalidStorageClass"
   | "InvalidTag"
+  | "InvalidToken"
   | "InvalidURI"
   | "KeyTooLongError"
   | "MalformedPolicy"
@@ -57,7 +61,9 @@ export type S3Code =
   | "PreconditionFailed"
   | "ReplicationConfigurationNotFoundError"
   | "RequestTimeout"
+  | "RequestTimeTooSkewed"
   | "ServiceUnavailable"
+  | "SignatureDoesNotMatch"
   | "SlowDown"
   | "XAmzContentSHA256Mismatch";
 

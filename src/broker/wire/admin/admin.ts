@@ -3,6 +3,8 @@
 //   D2. A web page cannot call it. A POST must have a JSON content type, which a page may not send
 //       to another site without a preflight. A request that a browser marks as cross-site is
 //       refused.
+//   D3. Requests to it are not signed. Where other requests must be signed, it answers only to
+//       programs on the same machine, and to others only whether it is healthy.
 
 import { isForeignPage } from "../../../core/foreign-page.ts";
 import { mediaTypeOf } from "../../../core/media-type-of.ts";
@@ -39,6 +41,12 @@ export function isAdminPath(path: string): boolean {
   return path.startsWith(ROOT) && (path.length === ROOT.length || path[ROOT.length] === "/");
 }
 
+/** A proxy on the same machine passes on requests of others, and says so. */
+function isLocal({ remoteAddress = "127.0.0.1", headers }: HttpRequest): boolean {
+  if (headers["x-forwarded-for"] !== undefined || headers.forwarded !== undefined) return false;
+  return /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
+}
+
 export async function answerAdmin(
   server: ServerContext,
   options: AdminOptions,
@@ -46,6 +54,9 @@ export async function answerAdmin(
 ): Promise<HttpReply> {
   if (isForeignPage(request)) {
     return adminError(403, "ForeignPage", "cross-site requests are not allowed"); // D2
+  }
+  if (server.authority !== null && !isLocal(request) && request.path !== `${ROOT}/health`) {
+    return adminError(403, "NotLocal", "with keys, only programs on its machine may call this"); // D3
   }
   if (request.bodyTooLarge) return adminError(413, "BodyTooLarge", "the request body is too long");
   const segments = readPath(request.path);

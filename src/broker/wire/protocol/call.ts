@@ -4,14 +4,17 @@ import type { Refusal, Result } from "../../../core/result.ts";
 import type { HttpRequest } from "../../../ports/http/http.ts";
 import type { Broker } from "../../engine/broker.ts";
 import type { Fault } from "../../model/fault.ts";
+import type { Authority, RequestCaller } from "../auth/access-key.ts";
 import type { StructureShape } from "./shape.ts";
 import { compileCheck, type ShapeCheck } from "./shape-check.ts";
 
 /** State shared by all requests. */
 export interface ServerContext {
   readonly broker: Broker;
-  /** SenderId of every message; requests are not authenticated. */
-  readonly senderId: string;
+  /** What signatures are checked against; null if they are not checked. */
+  readonly authority: Authority | null;
+  /** Who calls where no signatures are checked. */
+  readonly everybody: RequestCaller;
   /** Host in queue URLs when the request has no Host header. */
   readonly hostFallback: string;
   /** Called for every failure that the client did not cause. */
@@ -21,6 +24,7 @@ export interface ServerContext {
 export interface RequestCall {
   readonly server: ServerContext;
   readonly request: HttpRequest;
+  readonly caller: RequestCaller;
   readonly protocol: "json" | "query";
 }
 

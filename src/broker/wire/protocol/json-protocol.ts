@@ -9,6 +9,7 @@ import { type Result, succeed } from "../../../core/result.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
+import { callerOf } from "../auth/caller-of.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 import { SQS_ERRORS } from "../sqs/sqs-errors.ts";
@@ -32,9 +33,11 @@ export async function answerJson(
   if (request.bodyTooLarge) return faultReply(request, TOO_LARGE);
   const action = TARGETS.get(target);
   if (action === undefined) return faultReply(request, unknownTarget(target));
+  const caller = callerOf(server, request, "sqs");
+  if (!caller.ok) return faultReply(request, caller.fault);
   const input = parseInput(action, request.body);
   if (!input.ok) return faultReply(request, input.fault);
-  const call: RequestCall = { server, request, protocol: "json" };
+  const call: RequestCall = { server, request, caller: caller.value, protocol: "json" };
   try {
     const outcome = await runAction("queue", call, action, input.value);
     if (!outcome.ok) return faultReply(request, outcome.fault);

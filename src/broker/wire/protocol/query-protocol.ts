@@ -2,9 +2,9 @@
 // 2023; older SDKs, API Gateway and people with curl still use it.
 //   Y1. On the URL of a queue only queue actions are valid, and the path is the default QueueUrl.
 //   Y2. A request without an action does not belong to this protocol.
-//   Y3. Requests are not authenticated, so a web page must not be able to call: a request that a
-//       browser marks as cross-site is refused. (JSON requests do not need this rule: a page cannot
-//       send their header without a preflight, which the server never grants.)
+//   Y3. Without keys, signatures are not checked, so a web page must not be able to call: a request
+//       that a browser marks as cross-site is refused. (JSON requests do not need this rule: a page
+//       cannot send their header without a preflight, which the server never grants.)
 //   Y4. An image or a link makes a browser send a GET, without an Origin. So a GET that changes
 //       something must be signed. Under a local name a presigned query is enough, because Y3
 //       refuses pages there. Links in notifications are not signed: no page knows their content.
@@ -13,6 +13,7 @@ import { isForeignPage } from "../../../core/foreign-page.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
 import type { Fault } from "../../model/fault.ts";
+import { callerOf } from "../auth/caller-of.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { isQueuePath } from "../sqs/queue-url.ts";
 import type { Action, RequestCall, ServerContext } from "./call.ts";
@@ -58,7 +59,10 @@ export async function answerQuery(server: ServerContext, request: HttpRequest): 
   if (request.method === "GET" && !mayGet(request, name)) {
     return faultReply(service, request, unsignedGet(name)); // Y4
   }
-  return run(service, { server, request, protocol: "query" }, action, root, onQueue);
+  const caller = callerOf(server, request, service.scope, LINKS.has(name));
+  if (!caller.ok) return faultReply(service, request, caller.fault);
+  const call: RequestCall = { server, request, caller: caller.value, protocol: "query" };
+  return run(service, call, action, root, onQueue);
 }
 
 /** Actions in links: a random token, and the random id of a subscription. */

@@ -1,10 +1,10 @@
 // aws-chunked: decodes the chunked encoding in which SDKs send a body with a trailing checksum.
-//   C1. Sizes are hex, optionally followed by a signature. Signatures are not verified, because
-//       requests are not authenticated.
+//   C1. Sizes are hex, optionally followed by a signature, which is verified if there are keys.
 //   C2. Memory is bounded: data is passed on as it arrives, and lines have a limit.
 //   C3. The body must end with the empty chunk and its trailers. Anything else is an incomplete
 //       body, or a malformed trailer if the data is complete.
 
+import type { ChunkSignatures } from "../auth/chunk-signatures.ts";
 import { BodyFault } from "./body-fault.ts";
 import { refusal } from "./s3-errors.ts";
 
@@ -16,14 +16,26 @@ const LINE_END = Buffer.from("\r\n");
 export async function* decodeAwsChunked(
   source: AsyncIterable<Uint8Array>,
   trailers: Map<string, string>,
+  signatures: ChunkSignatures | null = null,
 ): AsyncGenerator<Uint8Array> {
   const input = new ChunkInput(source);
   for (;;) {
-    const size = chunkSize(await input.line());
+    const { size, extension } = chunkHead(await input.line());
+    signatures?.begin(size, extension); // C1
     if (size === 0) break;
-    yield* input.bytes(size);
+    for await (const piece of input.bytes(size)) {
+      signatures?.update(piece);
+      yield piece;
+    }
     if ((await input.line()) !== "") throw incomplete();
+    signatures?.end();
   }
+  signatures?.end();
+  await readTrailers(input, trailers);
+  signatures?.finish(trailers);
+}
+
+async function readTrailers(input: ChunkInput, trailers: Map<string, string>): Promise<void> {
   for (let count = 0; ; count += 1) {
     const line = await input.lastLine();
     if (line === "") return;
@@ -33,10 +45,10 @@ export async function* decodeAwsChunked(
   }
 }
 
-function chunkSize(line: string): number {
+function chunkHead(line: string): { readonly size: number; readonly extension: string } {
   const match = /^([0-9a-fA-F]{1,12})(;.*)?$/.exec(line);
   if (match === null) throw incomplete();
-  return Number.parseInt(match[1] as string, 16);
+  return { size: Number.parseInt(match[1] as string, 16), extension: match[2] ?? "" };
 }
 
 class ChunkInput {

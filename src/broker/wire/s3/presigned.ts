@@ -1,13 +1,13 @@
-// Presigned URLs: signatures are not verified, because requests are not authenticated, but expired
-// URLs are refused.
+// Presigned URLs: how long they are valid. That holds whether signatures are checked or not.
 
-import { formatInstant, parseInstant } from "../../../core/encoding/rfc3339.ts";
-import { addMs, type EpochMs, epochMs, seconds } from "../../../core/units.ts";
+import { formatInstant } from "../../../core/encoding/rfc3339.ts";
+import { addMs, durationMs, type EpochMs, epochMs, seconds } from "../../../core/units.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";
+import { SKEW_MS_MAX } from "../auth/auth-fault.ts";
+import { parseBasicDate } from "../auth/signature-time.ts";
 import { refusal } from "./s3-errors.ts";
 
 const EXPIRES_SECONDS_MAX = 604_800;
-const BASIC_DATE = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/;
 
 /** Returns the refusal of an expired or malformed URL; null for all others. */
 export function checkPresigned(query: URLSearchParams, now: EpochMs): S3Refusal | null {
@@ -25,9 +25,8 @@ export function checkPresigned(query: URLSearchParams, now: EpochMs): S3Refusal 
 }
 
 function checkLifetime(date: string, lifetime: string, now: EpochMs): S3Refusal | null {
-  const digits = BASIC_DATE.exec(date);
-  const signed = digits === null ? null : parseInstant(extended(digits));
-  if (signed === null || signed.kind === "invalid") {
+  const signed = parseBasicDate(date);
+  if (signed === null) {
     return malformed("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"");
   }
   const count = Number(lifetime);
@@ -38,12 +37,17 @@ function checkLifetime(date: string, lifetime: string, now: EpochMs): S3Refusal 
       `X-Amz-Expires must be less than a week (in seconds) that is ${EXPIRES_SECONDS_MAX}`,
     );
   }
-  const expiresAt = addMs(signed.epochMs, seconds(count));
+  const expiresAt = addMs(signed, seconds(count));
+  if (signed > addMs(now, durationMs(SKEW_MS_MAX))) return notYetValid(signed, lifetime, now);
   return now > expiresAt ? expired(expiresAt, now, { "X-Amz-Expires": lifetime }) : null;
 }
 
-function extended([, year, month, day, hour, minute, second]: RegExpExecArray): string {
-  return `${year}-${month}-${day}T${hour}:${minute}:${second}Z`;
+function notYetValid(signed: EpochMs, lifetime: string, now: EpochMs): S3Refusal {
+  return refusal("AccessDenied", "Request is not yet valid", {
+    "X-Amz-Expires": lifetime,
+    RequestTime: formatInstant(signed),
+    ServerTime: formatInstant(now),
+  });
 }
 
 function expired(expiresAt: EpochMs, now: EpochMs, fields: Record<string, string>): S3Refusal {

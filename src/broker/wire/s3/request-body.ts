@@ -14,6 +14,12 @@ import { createDigest, type Digest } from "../../../core/encoding/hash.ts";
 import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { StagedBlob } from "../../../ports/broker/blob-store.ts";
 import type { S3Fault, S3Refusal } from "../../model/s3/s3-fault.ts";
+import {
+  ChunkSignatures,
+  SIGNED_CHUNKS,
+  SIGNED_TRAILER,
+  UNSIGNED_TRAILER,
+} from "../auth/chunk-signatures.ts";
 import { decodeUtf8 } from "../protocol/utf8.ts";
 import { decodeAwsChunked, malformedTrailer } from "./aws-chunked.ts";
 import { BodyFault } from "./body-fault.ts";
@@ -116,11 +122,15 @@ function readClaims(call: S3Call): Result<Claims, S3Fault> {
     return invalidArgument("Content-Length", length ?? "", "The length you specified is invalid.");
   }
   if (sha256 !== null && !/^([0-9a-fA-F]{64}|UNSIGNED-PAYLOAD|STREAMING-.+)$/.test(sha256)) {
-    const message = "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, one of the STREAMING- values";
-    return invalidArgument("x-amz-content-sha256", sha256, `${message}, or a valid sha256 value.`);
+    return invalidContentHash(sha256);
   }
   const hex = sha256?.length === 64 ? sha256.toLowerCase() : null;
   return succeed({ chunked, sizeBytes, md5, sha256: hex, ...checksum.value });
+}
+
+function invalidContentHash(value: string): S3Refusal {
+  const message = "x-amz-content-sha256 must be UNSIGNED-PAYLOAD, one of the STREAMING- values";
+  return invalidArgument("x-amz-content-sha256", value, `${message}, or a valid sha256 value.`);
 }
 
 type ClaimedChecksum = Pick<Claims, "algorithm" | "checksum" | "trailer">;
@@ -170,6 +180,16 @@ function isWellFormed(algorithm: ChecksumAlgorithm, value: string): boolean {
   return bytes.length === checksumBytes(algorithm) && bytes.toString("base64") === value;
 }
 
+/** What verifies the chunks; null where no signatures are checked, or chunks have none. */
+function chunkSignaturesOf({ server, request, signed }: S3Call): ChunkSignatures | null {
+  const content = request.headers["x-amz-content-sha256"] ?? "";
+  if (server.authority === null || content === UNSIGNED_TRAILER) return null;
+  if (!content.startsWith("STREAMING-")) return null;
+  const isSigned = content === SIGNED_CHUNKS || content === SIGNED_TRAILER;
+  if (signed !== null && isSigned) return new ChunkSignatures(signed, content === SIGNED_TRAILER);
+  throw new BodyFault(invalidContentHash(content).fault);
+}
+
 /** Passes the bytes on and verifies the claims at the end (B1). */
 class CheckedBody {
   readonly #call: S3Call;
@@ -200,7 +220,8 @@ class CheckedBody {
     const trailers = new Map<string, string>();
     const raw = this.#call.request.bodyStream ?? once(this.#call.request.body);
     let receivedBytes = 0;
-    for await (const chunk of chunked ? decodeAwsChunked(raw, trailers) : raw) {
+    const signatures = chunked ? chunkSignaturesOf(this.#call) : null;
+    for await (const chunk of chunked ? decodeAwsChunked(raw, trailers, signatures) : raw) {
       receivedBytes += chunk.length;
       if (receivedBytes > this.#bytesMax) throw this.#tooLarge(receivedBytes);
       this.#md5.update(chunk);

@@ -5,6 +5,8 @@ import type { BlobStore } from "../../../ports/broker/blob-store.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { OperationResult } from "../../model/operations.ts";
 import type { Origin, S3Input, S3OperationName } from "../../model/s3/s3-operations.ts";
+import type { RequestCaller } from "../auth/access-key.ts";
+import type { VerifiedSignature } from "../auth/signature-v4.ts";
 import type { ServerContext } from "../protocol/call.ts";
 
 /** State shared by all requests. */
@@ -22,6 +24,9 @@ export interface S3Call {
   readonly server: ServerContext;
   readonly s3: S3Context;
   readonly request: HttpRequest;
+  readonly caller: RequestCaller;
+  /** What the signatures of chunks continue from; null if chunks are not signed. */
+  readonly signed: VerifiedSignature | null;
   /** Empty if the request does not name a bucket. */
   readonly bucket: string;
   readonly key: string;

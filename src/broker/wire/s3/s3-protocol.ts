@@ -1,12 +1,13 @@
 // The S3 protocol: REST with XML. The method and the address select an action; query parameters
 // distinguish actions that share both.
 //   T1. Every response has the two ids of its request; the events of the request have the same ids.
-//   T2. Requests are not authenticated, so a page of another site must not be able to call.
+//   T2. Without keys, signatures are not checked, so pages of other sites must not be able to call.
 
 import { sha256Bytes, sha256Hex } from "../../../core/encoding/hash.ts";
 import { isForeignPage } from "../../../core/foreign-page.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { Origin } from "../../model/s3/s3-operations.ts";
+import { identify } from "../auth/s3-caller.ts";
 import { runS3Action } from "../faults/s3-injection.ts";
 import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";
@@ -31,11 +32,11 @@ export async function answerS3(
   s3: S3Context,
   request: HttpRequest,
 ): Promise<HttpReply> {
-  const caller = originOf(server, s3, request);
   const query = new URLSearchParams(request.query);
   const address = readAddress(request, s3.baseHost);
-  const unaddressed: S3Call = { server, s3, request, bucket: "", key: "", query, origin: caller };
-  const ids = ["x-amz-request-id", caller.requestId, "x-amz-id-2", caller.hostId]; // T1
+  const unaddressed = callOf(server, s3, request, query);
+  const { origin } = unaddressed;
+  const ids = ["x-amz-request-id", origin.requestId, "x-amz-id-2", origin.hostId]; // T1
   const reply = address.ok
     ? await answer({ ...unaddressed, ...address.value })
     : denied(unaddressed, address.fault);
@@ -60,8 +61,20 @@ export async function allowsOrigin(
   const address = readAddress(request, s3.baseHost);
   if (!address.ok) return false;
   const query = new URLSearchParams(request.query);
+  const call = callOf(server, s3, request, query);
+  return (await corsHeaders({ ...call, ...address.value })) !== null;
+}
+
+/** A call without an address, of everybody. */
+function callOf(
+  server: ServerContext,
+  s3: S3Context,
+  request: HttpRequest,
+  query: URLSearchParams,
+): S3Call {
   const origin = originOf(server, s3, request);
-  return (await corsHeaders({ server, s3, request, query, origin, ...address.value })) !== null;
+  const caller = server.everybody;
+  return { server, s3, request, caller, signed: null, bucket: "", key: "", query, origin };
 }
 
 async function answerCaller(
@@ -74,11 +87,13 @@ async function answerCaller(
   }
   const expired = checkPresigned(call.query, call.s3.now());
   if (expired !== null) return denied(call, expired.fault);
+  const identified = identify(call);
+  if (!identified.ok) return denied(call, identified.fault);
   const request = withQueryHeaders(call.request, call.query);
   if (!request.ok) return denied(call, request.fault);
   return request.value === call.request
-    ? runAction(call)
-    : runAction({ ...call, request: request.value });
+    ? runAction(identified.value)
+    : runAction({ ...identified.value, request: request.value });
 }
 
 async function runAction(call: S3Call): Promise<HttpReply> {
@@ -104,7 +119,7 @@ function originOf(server: ServerContext, s3: S3Context, request: HttpRequest): O
     hostId: Buffer.concat([sha256Bytes(seed), sha256Bytes(`${seed}/host`)]).toString("base64"),
     sourceIp: (request.remoteAddress ?? "127.0.0.1").replace(/^::ffff:/, ""),
     url: origin({ server, request }),
-    principalId: `AWS:${server.senderId}`,
+    principalId: `AWS:${server.everybody.userId}`,
     ownerId: `A${sha256Hex(`owner/${account}`).slice(0, OWNER_ID_DIGITS).toUpperCase()}`,
     eventVersion: s3.eventVersion,
     eventBridgeQueue: s3.eventBridgeQueue,

@@ -31,6 +31,12 @@ const EXPECTED: readonly (readonly [FaultName, string, string, number])[] = [
     "AWS.SimpleQueueService.EmptyBatchRequest;Sender",
     400,
   ],
+  [
+    "IncompleteSignature",
+    "com.amazon.coral.service#IncompleteSignatureException",
+    "IncompleteSignature;Sender",
+    400,
+  ],
   ["InternalFailure", "com.amazon.coral.service#InternalFailure", "InternalFailure;Receiver", 500],
   [
     "InvalidAction",
@@ -55,6 +61,12 @@ const EXPECTED: readonly (readonly [FaultName, string, string, number])[] = [
     "com.amazonaws.sqs#InvalidBatchEntryId",
     "AWS.SimpleQueueService.InvalidBatchEntryId;Sender",
     400,
+  ],
+  [
+    "InvalidClientTokenId",
+    "com.amazon.coral.service#UnrecognizedClientException",
+    "InvalidClientTokenId;Sender",
+    403,
   ],
   [
     "InvalidMessageContents",
@@ -86,6 +98,12 @@ const EXPECTED: readonly (readonly [FaultName, string, string, number])[] = [
     "com.amazonaws.sqs#MessageNotInflight",
     "AWS.SimpleQueueService.MessageNotInflight;Sender",
     400,
+  ],
+  [
+    "MissingAuthenticationToken",
+    "com.amazon.coral.service#MissingAuthenticationTokenException",
+    "MissingAuthenticationToken;Sender",
+    403,
   ],
   [
     "MissingParameter",
@@ -143,6 +161,12 @@ const EXPECTED: readonly (readonly [FaultName, string, string, number])[] = [
     "com.amazon.coral.service#ServiceUnavailable",
     "ServiceUnavailable;Receiver",
     503,
+  ],
+  [
+    "SignatureDoesNotMatch",
+    "com.amazon.coral.service#InvalidSignatureException",
+    "SignatureDoesNotMatch;Sender",
+    403,
   ],
   [
     "TagLimitExceeded",

@@ -1,5 +1,5 @@
 // The actions of STS: the one that tools call before anything else, to see whose credentials they
-// have. Requests are not authenticated, so every caller is the one user of the account.
+// have. Without keys to check signatures against, every caller is the one user of the account.
 
 import { succeed } from "../../../core/result.ts";
 import { type Action, action } from "../protocol/call.ts";
@@ -9,13 +9,8 @@ const getCallerIdentity = action({
   name: "GetCallerIdentity",
   input: structureShape({}),
   output: structureShape({ UserId: textShape, Account: textShape, Arn: textShape }),
-  run({ server }) {
-    const { account } = server.broker;
-    return succeed({
-      UserId: server.senderId,
-      Account: account,
-      Arn: `arn:aws:iam::${account}:user/tidegate`,
-    });
+  run({ caller }) {
+    return succeed({ UserId: caller.userId, Account: caller.account, Arn: caller.arn });
   },
 });
 

@@ -25,6 +25,12 @@ export const up = command({
   flags: {
     port: wholeNumber("PORT", { min: 0, max: 65_535 }, "4566", "Port; 0 picks a free one."),
     host: text("ADDRESS", "127.0.0.1", "Address to listen on."),
+    auth: text(
+      "FILE",
+      null,
+      "Keys that requests must be signed with; without it, anyone may call.",
+    ),
+    insecure: toggle("Listen beyond loopback without --auth."),
     "allow-host": text("NAME[,NAME]", null, "Further host names that clients may call it by."),
     "base-host": text("NAME", null, BASE_HOST_DOC),
     "allow-link-local": toggle(
@@ -48,7 +54,7 @@ export const up = command({
     }
     const stopped = stopSignal();
     const host = flags.host ?? "127.0.0.1";
-    if (!isLoopback(host)) out.note(exposureWarning(host));
+    const access = accessOf(flags, host, out);
     // Loaded here to keep help and usage errors fast.
     const [{ startCloud }, { writeEndpointFile }, { mountConsole }, { ledgerUrl }] =
       await Promise.all([
@@ -61,6 +67,7 @@ export const up = command({
       ...(flags.memory ? { memory: true } : { data: flags.data ?? DATA_FALLBACK }),
       port: flags.port ?? 0,
       host,
+      ...access,
       allowedHosts: parseHostNames(flags["allow-host"]),
       ...(flags["base-host"] !== undefined && { baseHost: flags["base-host"] }),
       allowLinkLocalEndpoints: flags["allow-link-local"] === true,
@@ -87,8 +94,8 @@ export const up = command({
     });
     const removeFile = folder === null ? null : writeEndpointFile(folder, cloud.endpoint);
     const page = `${cloud.endpoint}${console.link()}`;
-    const hasToken = flags["console-token"] !== undefined;
-    printReady(cloud, out, { json: flags.json === true, folder, page, hasToken });
+    const has = { hasToken: flags["console-token"] !== undefined, hasKeys: "auth" in access };
+    printReady(cloud, out, { json: flags.json === true, folder, page, ...has });
     await stopped;
     removeFile?.();
     await console.close();
@@ -124,6 +131,7 @@ interface ReadyFacts {
   /** The address of the console, with a one-time code if there is a token. */
   readonly page: string;
   readonly hasToken: boolean;
+  readonly hasKeys: boolean;
 }
 
 function printReady(cloud: Cloud, out: Output, facts: ReadyFacts): void {
@@ -142,8 +150,11 @@ function printReady(cloud: Cloud, out: Output, facts: ReadyFacts): void {
   if (out.terminal || facts.hasToken) out.note(`Console: ${facts.page}`);
   if (!out.terminal) return;
   out.note("");
-  out.note("Try it (any credentials work; stop with Ctrl-C):");
-  out.note("  export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_REGION=us-east-1");
+  const keys = facts.hasKeys ? "with a key of --auth" : "any credentials work";
+  out.note(`Try it (${keys}; stop with Ctrl-C):`);
+  if (!facts.hasKeys) {
+    out.note("  export AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any AWS_REGION=us-east-1");
+  }
   out.note(`  aws sqs create-queue --endpoint-url ${endpoint} --queue-name orders`);
   out.note(`  aws sqs list-queues --endpoint-url ${endpoint}`);
 }
@@ -151,6 +162,27 @@ function printReady(cloud: Cloud, out: Output, facts: ReadyFacts): void {
 function faultsWarning(active: number, endpoint: string): string {
   const some = active === 1 ? "1 fault is" : `${active} faults are`;
   return `Warning: ${some} active, requests fail on purpose: ${endpoint}/_tidegate/faults`;
+}
+
+/** Who may call; startCloud validates the keys. */
+function accessOf(
+  { auth, insecure = false }: { auth?: string | undefined; insecure?: boolean | undefined },
+  host: string,
+  out: Output,
+) {
+  if (auth !== undefined)
+    return { auth: readJsonFile(auth, "auth") as unknown as NonNullable<CloudOptions["auth"]> };
+  if (isLoopback(host)) return {};
+  if (!insecure) throw new UsageError(exposureRefusal(host));
+  out.note(exposureWarning(host));
+  return { insecure };
+}
+
+function exposureRefusal(host: string): string {
+  return (
+    `--host ${host} lets other machines call, and no credentials are checked; ` +
+    "add --auth with a file of keys, or --insecure"
+  );
 }
 
 function exposureWarning(host: string): string {

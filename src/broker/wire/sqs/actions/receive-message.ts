@@ -64,7 +64,7 @@ export const receiveMessage = action({
     const { deliveries } = outcome.value;
     if (deliveries.length === 0) return succeed({});
     const filter = attributeFilter(input.MessageAttributeNames);
-    const { senderId } = call.server;
+    const { userId: senderId } = call.caller;
     return succeed({
       Messages: deliveries.map((delivery) => showDelivery(delivery, names.value, filter, senderId)),
     });
