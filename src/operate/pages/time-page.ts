@@ -18,7 +18,7 @@ const HELD_SHOWN_MAX = 100;
 const HELD_COUNTED_MAX = 1_000;
 const PARTITIONS_SHOWN_MAX = 1_000;
 
-interface HeldView {
+export interface HeldView {
   readonly key: string;
   readonly name: string;
   readonly eventTime: number;
