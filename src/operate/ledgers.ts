@@ -1,6 +1,7 @@
 // Ledgers: a ledger created, checked, counted, shown and purged, and an outbox purged.
 //   L1. A purge that deletes nothing because of the clock must not look like a success.
 
+import { checkRecords } from "../audit/check-records.ts";
 import { refuseConfig, TidegateError } from "../core/errors.ts";
 import { type Progress, progressOf } from "../core/progress.ts";
 import type { ClockLeap } from "../core/store-clock.ts";
@@ -28,7 +29,7 @@ export interface LedgerAccess {
    * with `dryRun`, what would change.
    */
   migrate(options?: { readonly dryRun?: boolean | undefined }): Promise<readonly SchemaUpgrade[]>;
-  /** Settings and damage that break its guarantees; changes nothing. */
+  /** Settings, damage, and records that do not fit their keys or logs; changes nothing. */
   check(): Promise<readonly string[]>;
   /** Counts its records, by pipeline and generation. */
   stats(): Promise<readonly ScopeStats[]>;
@@ -57,7 +58,7 @@ export function ledgerOf(sources: Sources): LedgerAccess {
       return store;
     },
     migrate: ({ dryRun = false } = {}) => upgradeStore(sources.ledgerUrl, { dryRun }),
-    check: async () => (await sources.writer()).check(),
+    check: async () => checkLedger(await sources.writer()),
     stats: async () => (await sources.writer()).stats(),
     async show(key) {
       return (await sources.writer()).show(await sources.scope(), asRecordKey(key));
@@ -105,6 +106,14 @@ async function expiredSends(sources: Sources, keepMs: number | undefined): Promi
     keepMs === undefined ? undefined : subtractMs(sources.clock.now(), durationMs(keepMs));
   rejectLeap(outbox.leap());
   return { store: { purge: (limit) => outbox.purge(limit, before) }, emptyBatches: 1 };
+}
+
+async function checkLedger(ledger: Ledger): Promise<string[]> {
+  const problems = await ledger.check();
+  for (const { pipeline, generation } of await ledger.stats()) {
+    problems.push(...(await checkRecords(ledger, { pipeline, generation })));
+  }
+  return problems;
 }
 
 /** L1 */

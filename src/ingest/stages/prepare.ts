@@ -133,13 +133,19 @@ function createPreparation(ports: PreparePorts, pipeline: Pipeline): PrepareStag
       const counts = new Map([...(staged?.counts ?? []), ...effectCounts(effects)]);
       const tookMs = msBetween(claim.startedAt, clock.now());
       const quarantined = bad && { set: bad.set, rows: badRows.length };
-      const facts = { ...(quarantined && { quarantined }), ...(archived && { archived }) };
+      const redriven = redrivenBy(record);
+      const redrives = redriven && { of: redriven.of, set: redriven.set };
+      const facts = {
+        ...(quarantined && { quarantined }),
+        ...(redrives && { redrives }),
+        ...(archived && { archived }),
+      };
       const hash = encodeInputHash(input);
       const described = { tookMs, hash, ...facts, ...placeOf(record, claim) }; // R4, R5, R6
       const summary = summariseEffects(counts, described);
       const result = digest ?? digestOfEffects(effects);
       const write = writeOf(record, claim, { digest: result, summary, writes });
-      return { kind: "prepared", write, staged, redriven: redrivenBy(record), secrets };
+      return { kind: "prepared", write, staged, redriven, secrets };
     } catch (error) {
       return { kind: "failed", error, secrets };
     }

@@ -79,7 +79,7 @@ export const ledgerMigrate = command({
 
 export const ledgerCheck = command({
   name: "ledger check",
-  summary: "Check a ledger for settings and damage that break its guarantees; changes nothing.",
+  summary: "Check a ledger for settings, damage and edited records; changes nothing.",
   flags: location,
   async run({ flags, out }) {
     const { sources, ledger } = await load(flags);

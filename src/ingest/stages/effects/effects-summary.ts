@@ -4,7 +4,7 @@
 import { canonicalJson } from "../../../core/encoding/canonical-json.ts";
 import { decodeInputHash, type InputHash, noHash } from "../../../core/input-hash.ts";
 import { EFFECTS_CHARS_MAX } from "../../../ledger/batches.ts";
-import type { StoredRecord } from "../../../ports/record.ts";
+import type { RecordKey, StoredRecord } from "../../../ports/record.ts";
 import type { Effect } from "../../../ports/sink.ts";
 
 export interface CommitFacts {
@@ -12,6 +12,8 @@ export interface CommitFacts {
   /** The short form of the input's hash (core/input-hash.ts). */
   readonly hash: string;
   readonly quarantined?: { readonly set: string; readonly rows: number };
+  /** The set of quarantined rows that the record redrives: its key is made of it. */
+  readonly redrives?: { readonly of: RecordKey; readonly set: string };
   /** Where the message is (R6 of prepare.ts). */
   readonly archived?: string;
   /** The place of a listed state among the events of its object (R5 of prepare.ts). */
@@ -39,6 +41,16 @@ export function inputHashIn(record: StoredRecord): InputHash {
     return decodeInputHash((JSON.parse(record.effects ?? "{}") as { hash?: unknown }).hash);
   } catch {
     return noHash("not-recorded");
+  }
+}
+
+/** The set that the record redrives, from the summary of its commit; null if it names none. */
+export function redrivenIn(effects: string): NonNullable<CommitFacts["redrives"]> | null {
+  try {
+    const { redrives } = JSON.parse(effects) as Partial<CommitFacts>;
+    return redrives ?? null;
+  } catch {
+    return null;
   }
 }
 
