@@ -16,7 +16,7 @@ function setupOf({ files, live = [], pipeline }: CorpusCase): Setup {
   const all = Object.entries(files).map(([file, text]) => ({ file, text }));
   const terraform = all.filter(({ file }) => file.endsWith(".tf"));
   const code = all.filter(({ file }) => file.endsWith(".ts"));
-  const documents = all.filter(({ file }) => /\.(md|yml)$/.test(file));
+  const documents = all.filter(({ file }) => /\.(md|yml|json)$/.test(file));
   const source = { filesIn: () => terraform, resolve: (folder: string) => folder };
   const reading = readCode(code, documents);
   expect(reading.unread).toEqual([]);

@@ -114,6 +114,8 @@ export interface ObservedMapping {
   readonly location: Location;
   readonly queueArn: string;
   readonly timeoutMs: DurationMs | undefined;
+  /** Messages per call at most. */
+  readonly batchSize: number | undefined;
   readonly reportsFailures: boolean | undefined;
 }
 
@@ -122,6 +124,20 @@ export interface ObservedPipe {
   readonly location: Location;
   readonly sourceArn: string;
   readonly target: "ecs" | "other" | undefined;
+  /** Whether it starts its target without waiting for the result. */
+  readonly forgets: boolean | undefined;
+}
+
+/** A policy that changes the number of tasks. */
+export interface ObservedScaling {
+  readonly location: Location;
+  readonly by: "cpu" | "memory" | "other";
+}
+
+/** A container image of a task or a function. */
+export interface ObservedImage {
+  readonly location: Location;
+  readonly image: string;
 }
 
 /** The settings of a pipeline file. */
@@ -161,8 +177,14 @@ export interface Setup {
   /** Undefined if no source of the setup can have alarms. */
   readonly alarms: readonly ObservedAlarm[] | undefined;
   readonly dashboards: number | undefined;
+  /** Queues that something else than a queue sends its failures to. */
+  readonly failureArns: readonly string[];
   readonly mappings: readonly ObservedMapping[];
   readonly pipes: readonly ObservedPipe[];
+  readonly scalings: readonly ObservedScaling[];
+  /** Whether a service behind a load balancer may be the one that scales. */
+  readonly servesRequests: boolean;
+  readonly images: readonly ObservedImage[];
   readonly pipeline: ObservedPipeline | null;
   readonly code: readonly CodePattern[];
 }
@@ -177,8 +199,12 @@ export const EMPTY_SETUP: Setup = {
   grants: [],
   alarms: undefined,
   dashboards: undefined,
+  failureArns: [],
   mappings: [],
   pipes: [],
+  scalings: [],
+  servesRequests: false,
+  images: [],
   pipeline: null,
   code: [],
 };
@@ -197,8 +223,12 @@ export function joinSetups(setups: readonly Setup[]): Setup {
     grants: setups.flatMap(({ grants }) => grants),
     alarms: alarms.length === 0 ? undefined : alarms.flat(),
     dashboards: boards.length === 0 ? undefined : boards.reduce((sum, count) => sum + count, 0),
+    failureArns: setups.flatMap(({ failureArns }) => failureArns),
     mappings: setups.flatMap(({ mappings }) => mappings),
     pipes: setups.flatMap(({ pipes }) => pipes),
+    scalings: setups.flatMap(({ scalings }) => scalings),
+    servesRequests: setups.some(({ servesRequests }) => servesRequests),
+    images: setups.flatMap(({ images }) => images),
     pipeline: setups.find(({ pipeline }) => pipeline !== null)?.pipeline ?? null,
     code: setups.flatMap(({ code }) => code),
   };

@@ -1,10 +1,12 @@
 // Consumer patterns: programs that receive and delete messages themselves.
 
-import type { AnyNode } from "acorn";
 import type { CodePattern } from "../setup.ts";
 import type { CodeContext } from "./code-context.ts";
+import { isInjected, isWork } from "./consumer-work.ts";
+import { handlerPatterns } from "./handler-patterns.ts";
 import type { QueueCall } from "./queue-calls.ts";
 import {
+  type AnyNode,
   calledName,
   enclosingFunction,
   isFunction,
@@ -26,6 +28,7 @@ export function consumerPatterns(context: CodeContext): readonly CodePattern[] {
     ...calls.flatMap((call) => receivePatterns(context, call)),
     ...calls.flatMap((call) => deletePatterns(context, call)),
     ...calls.flatMap((call) => batchPatterns(context, call)),
+    ...handlerPatterns(context),
     ...idempotencyPatterns(context),
     ...loopPatterns(context),
     ...context.tree.nodes.flatMap((at) => keyPatterns(context, at)),
@@ -35,9 +38,13 @@ export function consumerPatterns(context: CodeContext): readonly CodePattern[] {
   ];
 }
 
-function receivePatterns({ report }: CodeContext, call: QueueCall): readonly CodePattern[] {
+function receivePatterns(
+  { report, constants }: CodeContext,
+  call: QueueCall,
+): readonly CodePattern[] {
   const { kind, at, input } = call;
   if (kind !== "receive" || input === null) return [];
+  const numberIn = (node: AnyNode | undefined) => constants.number(node, at);
   const patterns: CodePattern[] = [];
   const wait = input.get("WaitTimeSeconds");
   if (wait === undefined || numberIn(wait) === 0) {
@@ -50,8 +57,6 @@ function receivePatterns({ report }: CodeContext, call: QueueCall): readonly Cod
   }
   return patterns;
 }
-
-const PURE = /^(log|info|debug|warn|error|parse|stringify|push|send|map|filter|slice|destroy)$/;
 
 function deletePatterns(context: CodeContext, call: QueueCall): readonly CodePattern[] {
   const { report, tree } = context;
@@ -81,14 +86,6 @@ function deletePatterns(context: CodeContext, call: QueueCall): readonly CodePat
 /** Whether a failed message is sent to another queue before it is deleted. */
 function sendsElsewhere({ calls }: CodeContext, area: TreeNode): boolean {
   return calls.some(({ kind, at }) => kind.startsWith("send") && within(area, at));
-}
-
-/** A call that may process a message: not one of a logger or of the queue itself. */
-function isWork(at: TreeNode): boolean {
-  if (at.node.type !== "CallExpression") return false;
-  const name = calledName(at);
-  if (name === null || PURE.test(name)) return false;
-  return !/^(receive|delete|changeMessage|sendMessage|sleep|setTimeout)/i.test(name);
 }
 
 function isAwaited({ parent }: TreeNode): boolean {
@@ -147,10 +144,12 @@ function isFirstTen(at: TreeNode): boolean {
   return numberIn(from) === 0 && numberIn(to) === 10;
 }
 
-function idempotencyPatterns({ calls, text, report }: CodeContext): readonly CodePattern[] {
+function idempotencyPatterns({ calls, tree, text, report }: CodeContext): readonly CodePattern[] {
   const receive = calls.find(({ kind, at }) => kind === "receive" && isSentHere(at));
   const deletes = calls.some(({ kind }) => kind === "delete" || kind === "delete-batch");
   if (receive === undefined || !deletes || IDEMPOTENT.test(text)) return [];
+  const works = tree.nodes.some((at) => isWork(at) && isAwaited(at));
+  if (!works || tree.nodes.some(isInjected)) return [];
   const detail = "the consumer does not remember which messages it has processed";
   return [report("no-idempotency", receive.at, detail)];
 }
@@ -158,13 +157,11 @@ function idempotencyPatterns({ calls, text, report }: CodeContext): readonly Cod
 function loopPatterns(context: CodeContext): readonly CodePattern[] {
   const { calls, tree, text, report } = context;
   if (!calls.some(({ kind }) => kind === "receive")) return [];
-  const fifo = /\.fifo\b|MessageGroupId/.test(text);
+  const fifo = tree.nodes.some(namesFifo) && !tree.nodes.some(isInjected);
   return tree.nodes.flatMap((at): CodePattern[] => {
     const { node } = at;
     if (isLoop(at) && node.type === "ForOfStatement" && !fifo && isMessages(node.right, text)) {
-      const awaits = tree.nodes.some((each) => {
-        return each.node.type === "AwaitExpression" && within(at, each);
-      });
+      const awaits = tree.nodes.some((each) => isWork(each) && isAwaited(each) && within(at, each));
       return awaits ? [report("messages-one-by-one", at, "messages are processed in a loop")] : [];
     }
     const parallel = calledName(at) === "all" || calledName(at) === "allSettled";
@@ -175,6 +172,13 @@ function loopPatterns(context: CodeContext): readonly CodePattern[] {
     }
     return [report("fifo-in-parallel", at, "all messages of a receive are processed at once")];
   });
+}
+
+/** A URL or name of a FIFO queue, or the group as an attribute that is received. */
+function namesFifo({ node, parent }: TreeNode): boolean {
+  const text = literalText(node);
+  if (text === null || parent?.node.type === "CallExpression") return false; // text.endsWith(".fifo")
+  return text.endsWith(".fifo") || text === "MessageGroupId";
 }
 
 function isMessages(node: AnyNode, text: string): boolean {

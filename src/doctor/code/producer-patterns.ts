@@ -1,11 +1,11 @@
 // Producer patterns: programs that send messages.
 
-import type { AnyNode } from "acorn";
 import { isSensitive } from "../rules/sensitive-names.ts";
 import type { CodePattern } from "../setup.ts";
 import type { CodeContext, CodeFile } from "./code-context.ts";
 import type { QueueCall } from "./queue-calls.ts";
 import {
+  type AnyNode,
   enclosingFunction,
   isFunction,
   isLoop,

@@ -6,10 +6,11 @@
 import type { CodePattern } from "../setup.ts";
 import type { Unread } from "../unread.ts";
 import type { CodeContext, CodeFile } from "./code-context.ts";
+import { Constants } from "./constants.ts";
 import { consumerPatterns } from "./consumer-patterns.ts";
 import { attributePatterns, producerPatterns } from "./producer-patterns.ts";
 import { queueCalls } from "./queue-calls.ts";
-import { literalText, parseCode, propertiesOf } from "./syntax-tree.ts";
+import { calledName, literalText, parseCode, propertiesOf } from "./syntax-tree.ts";
 
 export interface CodeReading {
   readonly patterns: readonly CodePattern[];
@@ -19,9 +20,12 @@ export interface CodeReading {
 
 const TEST_FILE = /(^|\/)(tests?|__tests__)\/|\.(test|spec)\.[mc]?[jt]s$/;
 /** Files without any of these words have nothing to report, and are not parsed. */
-const RELEVANT = /sqs|sns|queue|message|tidegate|https?:\/\//i;
+const RELEVANT = /sqs|sns|queue|message|tidegate|Records|https?:\/\//i;
 const CODE_FILE = /\.[mc]?[jt]s$/;
 const COMPLIANCE = /\b(complianceTests|runCompliance|tidegate comply)\b/;
+
+/** A project without Tidegate is not expected to have its tests. */
+const TIDEGATE = /["']tidegate(\/\w+)?["']/;
 
 /** `documents` are the project's Markdown files and workflows. */
 export function readCode(
@@ -33,6 +37,7 @@ export function readCode(
   const checks = [...files, ...documents].filter(({ file, text }) => {
     return (TEST_FILE.test(file) || !CODE_FILE.test(file)) && COMPLIANCE.test(withoutNotes(text));
   });
+  const usesTidegate = [...files, ...documents].some(({ text }) => TIDEGATE.test(text));
   for (const { file, text } of files) {
     if (TEST_FILE.test(file) || !RELEVANT.test(text)) continue; // C2
     const tree = parseCode(file, text);
@@ -43,10 +48,13 @@ export function readCode(
     const report: CodeContext["report"] = (pattern, at, detail) => {
       return { pattern, detail, location: { name: file, file, line: at.line } };
     };
-    const context: CodeContext = { file, text: tree.code, tree, calls: queueCalls(tree), report };
+    const constants = new Constants(tree);
+    const calls = queueCalls(tree, constants);
+    const context: CodeContext = { file, text: tree.code, tree, constants, calls, report };
+    const tested = !usesTidegate || isTested(file, checks);
     patterns.push(
       ...consumerPatterns(context),
-      ...producerPatterns(context, isTested(file, checks)),
+      ...producerPatterns(context, tested),
       ...attributePatterns(context, documents),
       ...literalPatterns(context),
     );
@@ -74,7 +82,11 @@ function withoutNotes(text: string): string {
 
 const QUEUE_URL =
   /^https?:\/\/(?:sqs[.-][\w-]+\.amazonaws\.com|[\w-]+\.queue\.amazonaws\.com|queue\.amazonaws\.com)\/\d{12}\/[\w.-]+/;
-const LOOPBACK = /^http:\/\/(localhost|127\.\d+\.\d+\.\d+|\[::1\]|host\.docker\.internal)(:|\/|$)/;
+/** This machine, and names without a dot, which only a network of containers has. */
+const NEARBY =
+  /^http:\/\/(127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|[\w-]+|[\w.-]*\.(internal|local|localhost|localstack\.cloud))(:|\/|$)/;
+const AWS_CLIENT =
+  /Client$|^(SQS|SNS|S3|DynamoDB|DocumentClient|client|resource|update|DynamoDBDocument)$/;
 
 /** Patterns of single literals: URLs and options. */
 function literalPatterns({ tree, report }: CodeContext): readonly CodePattern[] {
@@ -87,7 +99,9 @@ function literalPatterns({ tree, report }: CodeContext): readonly CodePattern[] 
     if (options === null) return [];
     const patterns: CodePattern[] = [];
     const endpoint = literalText(options.get("endpoint"));
-    if (endpoint?.startsWith("http://") && !LOOPBACK.test(endpoint)) {
+    const caller = at.parent === null ? null : calledName(at.parent);
+    const ofAws = caller !== null && AWS_CLIENT.test(caller);
+    if (endpoint?.startsWith("http://") && !NEARBY.test(endpoint) && ofAws) {
       const detail = `the client uses the endpoint ${endpoint}`;
       patterns.push(report("endpoint-without-tls", at, detail));
     }

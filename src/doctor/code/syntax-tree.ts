@@ -1,9 +1,11 @@
-// Syntax tree: JavaScript and TypeScript as a tree with parents and lines.
-//   Y1. Types are replaced by spaces before the code is parsed, so that lines stay as they are.
+// Syntax tree: JavaScript, TypeScript and JSX as a tree with parents and lines.
+//   Y1. Types are not part of the tree, and neither are assertions: `input as Input` is `input`.
 //   Y2. Code that cannot be parsed has no tree, and the reason is returned.
 
-import { stripTypeScriptTypes } from "node:module";
-import { type AnyNode, type Node, parse } from "acorn";
+import { type ParserOptions, parse } from "@babel/parser";
+import type { AnyNode } from "acorn";
+
+export type { AnyNode };
 
 export interface TreeNode {
   readonly node: AnyNode;
@@ -21,28 +23,52 @@ export interface SyntaxTree {
 
 export function parseCode(file: string, text: string): SyntaxTree | { readonly problem: string } {
   try {
-    const code = /\.[mc]?ts$/.test(file) ? stripTypeScriptTypes(text, { mode: "strip" }) : text; // Y1
-    return { nodes: nodesOf(rootOf(code)), code, problem: null };
+    const { program } = parse(text, optionsOf(file, text));
+    return treeOf(program as unknown as AnyNode, text);
   } catch (error) {
     return { problem: error instanceof Error ? (error.message.split("\n")[0] ?? "") : "" }; // Y2
   }
 }
 
-function rootOf(code: string): Node {
-  const options = { ecmaVersion: "latest", locations: true, allowHashBang: true } as const;
-  try {
-    return parse(code, { ...options, sourceType: "module", allowReturnOutsideFunction: true });
-  } catch {
-    return parse(code, { ...options, sourceType: "script", allowReturnOutsideFunction: true });
-  }
+/** A tree of nodes that some parser made. */
+export function treeOf(root: AnyNode, code: string): SyntaxTree {
+  return { nodes: nodesOf(root), code, problem: null };
 }
 
-function nodesOf(root: Node): readonly TreeNode[] {
+function optionsOf(file: string, text: string): ParserOptions {
+  const typed = /\.([mc]?ts|tsx)$/.test(file);
+  const language = typed ? "typescript" : /@flow\b/.test(text) ? "flow" : "jsx";
+  return {
+    sourceType: "unambiguous",
+    allowReturnOutsideFunction: true,
+    allowAwaitOutsideFunction: true,
+    errorRecovery: true,
+    attachComment: false,
+    plugins: [
+      "estree",
+      "decorators-legacy",
+      language,
+      ...(file.endsWith("x") ? ["jsx" as const] : []),
+    ],
+  };
+}
+
+/** Nodes that stand for the expression inside of them (Y1). */
+const ASSERTIONS: ReadonlySet<string> = new Set([
+  "TSAsExpression",
+  "TSSatisfiesExpression",
+  "TSNonNullExpression",
+  "TSTypeAssertion",
+  "TSInstantiationExpression",
+]);
+const TYPES = /^TS(?!Module|ExportAssignment|ParameterProperty|Enum)/;
+
+function nodesOf(root: AnyNode): readonly TreeNode[] {
   const nodes: TreeNode[] = [];
-  const waiting: TreeNode[] = [{ node: root as AnyNode, parent: null, line: 1 }];
+  const waiting: TreeNode[] = [{ node: root, parent: null, line: 1 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     nodes.push(next);
-    const children = Object.values(next.node).flatMap(childrenIn);
+    const children = childrenOf(next.node);
     for (const node of children.toSorted((one, two) => two.start - one.start)) {
       waiting.push({ node, parent: next, line: node.loc?.start.line ?? 1 });
     }
@@ -50,14 +76,29 @@ function nodesOf(root: Node): readonly TreeNode[] {
   return nodes;
 }
 
-function childrenIn(value: unknown): readonly AnyNode[] {
-  if (Array.isArray(value)) return value.filter(isNode);
-  return isNode(value) ? [value] : [];
+/** The nodes in `node`; assertions are replaced by what they assert (Y1). */
+function childrenOf(node: AnyNode): readonly AnyNode[] {
+  const fields = node as unknown as Record<string, unknown>;
+  return Object.entries(fields).flatMap(([name, value]) => {
+    if (Array.isArray(value)) fields[name] = value.map(asserted);
+    else fields[name] = asserted(value);
+    return [fields[name]].flat().filter(isNode);
+  });
+}
+
+function asserted(value: unknown): unknown {
+  let inner = value as { readonly type?: string; readonly expression?: unknown } | null;
+  while (inner !== null && ASSERTIONS.has(inner?.type ?? "")) {
+    inner = inner?.expression as typeof inner;
+  }
+  return inner;
 }
 
 function isNode(value: unknown): value is AnyNode {
+  if (typeof value !== "object" || value === null) return false;
+  const type = Reflect.get(value, "type");
   return (
-    typeof value === "object" && value !== null && typeof Reflect.get(value, "type") === "string"
+    typeof type === "string" && typeof Reflect.get(value, "start") === "number" && !TYPES.test(type)
   );
 }
 
@@ -80,7 +121,11 @@ const LOOPS: ReadonlySet<string> = new Set([
 ]);
 
 export function isFunction({ node }: TreeNode): boolean {
-  return FUNCTIONS.has(node.type);
+  return isFunctionNode(node);
+}
+
+export function isFunctionNode({ type }: AnyNode): boolean {
+  return FUNCTIONS.has(type);
 }
 
 export function isLoop({ node }: TreeNode): boolean {

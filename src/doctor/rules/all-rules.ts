@@ -5,6 +5,7 @@ import { type Finding, findingsOf, type Rule } from "../rule.ts";
 import type { Setup } from "../setup.ts";
 import { ACCESS_RULES } from "./access-rules.ts";
 import { ALARM_RULES } from "./alarm-rules.ts";
+import { COMPUTE_RULES } from "./compute-rules.ts";
 import { CONSUMER_CODE_RULES } from "./consumer-code-rules.ts";
 import { DEAD_LETTER_RULES } from "./dead-letter-rules.ts";
 import { DELIVERY_RULES } from "./delivery-rules.ts";
@@ -18,6 +19,7 @@ export const START_RULES: readonly Rule[] = [...DEAD_LETTER_RULES, ...VISIBILITY
 export const RULES: readonly Rule[] = [
   ...START_RULES,
   ...QUEUE_SETTING_RULES,
+  ...COMPUTE_RULES,
   ...DELIVERY_RULES,
   ...ACCESS_RULES,
   ...ALARM_RULES,

@@ -1,5 +1,7 @@
 // Consumed queues: every queue that is not only a dead-letter queue, with its dead-letter queue and
 // the pipeline that reads it.
+//   U1. A queue that gets the failures of a schedule, a rule, a function or a subscription is a
+//       dead-letter queue, too. So is one whose name says so: its source may be defined elsewhere.
 
 import type { ObservedPipeline, ObservedQueue, RedriveTarget, Setup } from "../setup.ts";
 
@@ -9,29 +11,63 @@ export interface ConsumedQueue {
   readonly deadLetters: ObservedQueue | null;
   /** Null if another program reads the queue. */
   readonly pipeline: ObservedPipeline | null;
+  /** Whether a queue beside it names a dead-letter queue that is not known, which may be it. */
+  readonly mayBeTarget: boolean;
+  /** Whether Lambda or a pipe receives its messages, or may. */
+  readonly polledByAws: boolean;
 }
 
 export function consumedQueues(setup: Setup): readonly ConsumedQueue[] {
   const { queues, pipeline } = setup;
   const targets = new Set(queues.flatMap(({ redrive, arn }) => targetOf(redrive, arn)));
-  const sources = queues.filter(({ arn, redriveAllow }) => {
-    return !targets.has(arn) && redriveAllow?.permission !== "byQueue";
-  });
+  const failures = new Set([
+    ...setup.failureArns,
+    ...setup.subscriptions.map(({ deadLetterArn }) => deadLetterArn),
+  ]);
   const { queueName = null } = pipeline ?? {};
-  const consumed = sources.length === 0 ? inLoop(queues, queueName) : sources;
+  const sources = queues.filter(({ arn, name, redrive, redriveAllow }) => {
+    if (targets.has(arn) || redriveAllow?.permission === "byQueue") return false;
+    if (name === queueName || (redrive !== null && redrive !== undefined)) return true;
+    return !failures.has(arn) && !isDeadLetterName(name); // U1
+  });
+  const loops = queues.some(({ arn }) => targets.has(arn));
+  const consumed = sources.length === 0 && loops ? inLoop(queues, queueName) : sources;
   const own = consumed.filter(({ name }) => name === queueName);
   const read = own.length > 0 ? own : consumed.length === 1 ? consumed : [];
+  const pollers = new Set([
+    ...setup.mappings.map(({ queueArn }) => queueArn),
+    ...setup.pipes.map(({ sourceArn }) => sourceArn),
+  ]);
   return consumed.map((queue) => ({
     queue,
     deadLetters: queues.find(({ arn }) => arn === queue.redrive?.deadLetterArn) ?? null,
     pipeline: read.includes(queue) ? pipeline : null,
+    mayBeTarget: queues.some((other) => other !== queue && isUnclear(other, queue)),
+    polledByAws: pollers.has(queue.arn) || pollers.has(""),
   }));
+}
+
+const DEAD_LETTER_NAME =
+  /dlq|dead.?letter|(^|[-_.])(dead|dl|failed|failures?|poison|undelivered)([-_.]|$)/i;
+
+/** Whether the name of a queue says that it gets dead letters. */
+export function isDeadLetterName(name: string): boolean {
+  return DEAD_LETTER_NAME.test(name);
 }
 
 /** Queues that are dead-letter queues of each other: the one that is meant, or the first. */
 function inLoop(queues: readonly ObservedQueue[], name: string | null): readonly ObservedQueue[] {
   const own = queues.filter((queue) => queue.name === name);
   return own.length > 0 ? own : queues.slice(0, 1);
+}
+
+function isUnclear({ redrive, location }: ObservedQueue, beside: ObservedQueue): boolean {
+  if (redrive !== undefined || location.file === undefined) return false;
+  return folderOf(location.file) === folderOf(beside.location.file ?? "");
+}
+
+function folderOf(file: string): string {
+  return file.slice(0, file.lastIndexOf("/") + 1);
 }
 
 /** The dead-letter queues of the setup. */

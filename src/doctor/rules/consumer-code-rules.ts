@@ -158,4 +158,34 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
       "so a throttled request fails at once; leave maxAttempts at its default",
     ),
   },
+  {
+    id: "TGD081",
+    name: "failure-swallowed",
+    title: "Handler that turns a failure into success",
+    severity: "error",
+    risk: "loss",
+    consequence:
+      "Lambda, or the library that calls the handler, deletes the message: nothing retries it, and no dead letter remains.",
+    fix: "Throw the error after logging it, or return the message in batchItemFailures.",
+    check: fromCode(
+      "failure-swallowed",
+      "so a failed message is deleted; throw the error, or report the message as failed",
+    ),
+  },
+  {
+    id: "TGD082",
+    name: "batch-fails-whole",
+    title: "Function whose batch fails as a whole",
+    severity: "warning",
+    risk: "double effect",
+    consequence: "One poison message makes Lambda process the good messages of its batch again.",
+    fix: "Return batchItemFailures, and set ReportBatchItemFailures on the event source mapping.",
+    check: (setup) =>
+      setup.mappings.length > 0 // TGD039 knows more.
+        ? []
+        : fromCode(
+            "batch-fails-whole",
+            "so the others are processed again; return batchItemFailures",
+          )(setup),
+  },
 ];

@@ -35,6 +35,15 @@ export function forQueues(check: (consumed: ConsumedQueue) => string | null): Ru
     });
 }
 
+/** In a FIFO queue, retention starts again when a message becomes a dead letter. */
+function fifoTimeLeft(name: string, deadName: string, retentionMs: DurationMs): string | null {
+  if (retentionMs >= DEAD_LETTER_MS_MIN) return null;
+  return (
+    `a message of ${name} has only ${spanText(retentionMs)} as a dead letter; set ` +
+    `MessageRetentionPeriod to ${spanText(SQS_RETENTION_MS_MAX)} on ${deadName}`
+  );
+}
+
 const haltsGroups = ({ queue, pipeline }: ConsumedQueue) =>
   queue.fifo && pipeline?.onPoison === "halt";
 
@@ -49,8 +58,8 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     consequence:
       "A message that crashes every consumer is redelivered until its retention ends. Then SQS deletes it.",
     fix: "Create a queue of the same type and name it in a RedrivePolicy with maxReceiveCount 25.",
-    check: forQueues(({ queue, pipeline }) =>
-      queue.redrive !== null
+    check: forQueues(({ queue, pipeline, mayBeTarget }) =>
+      queue.redrive !== null || mayBeTarget
         ? null
         : `queue ${queue.name} has no dead-letter queue, so a message that crashes every consumer ` +
           `is redelivered until its retention ends, and is then lost; create a ` +
@@ -156,17 +165,15 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
       "A standard queue counts retention from the first send: a dead letter may be deleted on arrival.",
     fix: "Keep messages for 4 days in the queue and for 14 days in the dead-letter queue.",
     check: forQueues(({ queue, deadLetters }) => {
-      if (deadLetters === null || deadLetters.arn === queue.arn) return null;
+      if (deadLetters === null || deadLetters.arn === queue.arn || queue.fifo) return null;
       const { retentionMs } = deadLetters;
       if (retentionMs === undefined || queue.retentionMs === undefined) return null;
       if (retentionMs > queue.retentionMs) return null;
-      const why = queue.fifo
-        ? "so a dead letter expires no later than a live message"
-        : "and a standard queue counts from the first send, so a dead letter may expire on arrival";
       return (
         `dead-letter queue ${nameIn(deadLetters.arn)} keeps messages for ` +
         `${spanText(retentionMs)} and ${queue.name} for ` +
-        `${spanText(queue.retentionMs)}, ${why}; set MessageRetentionPeriod to ` +
+        `${spanText(queue.retentionMs)}, and a standard queue counts from the first send, so a dead ` +
+        `letter may expire on arrival; set MessageRetentionPeriod to ` +
         `${spanText(SQS_RETENTION_MS_MAX)} on ${nameIn(deadLetters.arn)} and ` +
         `${spanText(SQS_RETENTION_MS_DEFAULT)} on ${queue.name}`
       );
@@ -181,8 +188,9 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     consequence: "A message that waited long is deleted before somebody looks at it.",
     fix: "Keep messages for 4 days in the queue and for 14 days in the dead-letter queue.",
     check: forQueues(({ queue, deadLetters }) => {
-      if (queue.fifo || deadLetters === null) return null;
+      if (deadLetters === null || deadLetters.arn === queue.arn) return null;
       if (deadLetters.retentionMs === undefined || queue.retentionMs === undefined) return null;
+      if (queue.fifo) return fifoTimeLeft(queue.name, deadLetters.name, deadLetters.retentionMs);
       const remainingMs = deadLetters.retentionMs - queue.retentionMs;
       if (remainingMs <= 0 || remainingMs >= DEAD_LETTER_MS_MIN) return null;
       return (

@@ -186,8 +186,9 @@ export const DELIVERY_RULES: readonly Rule[] = [
     consequence: "One failed message makes Lambda process the whole batch again.",
     fix: "Set function_response_types to ReportBatchItemFailures and return batchItemFailures.",
     check: ({ mappings }) =>
-      mappings.flatMap(({ location, queueArn, reportsFailures }) => {
-        if (reportsFailures !== false) return [];
+      mappings.flatMap(({ location, queueArn, batchSize, reportsFailures }) => {
+        if (queueArn === "" || reportsFailures !== false) return [];
+        if (batchSize === undefined || batchSize <= 1) return [];
         const message =
           `the function that reads ${nameIn(queueArn)} does not report partial failures, so one ` +
           `failed message repeats the whole batch; set ReportBatchItemFailures`;

@@ -47,8 +47,8 @@ export const VISIBILITY_RULES: readonly Rule[] = [
     risk: "cost",
     consequence: "Receivers pay for empty responses and may miss messages that are there.",
     fix: "Set ReceiveMessageWaitTimeSeconds to 20.",
-    check: forQueues(({ queue }) =>
-      queue.waitMs === undefined || queue.waitMs >= seconds(1)
+    check: forQueues(({ queue, polledByAws }) =>
+      queue.waitMs === undefined || queue.waitMs >= seconds(1) || polledByAws
         ? null
         : `queue ${queue.name} uses short polling by default, so other receivers pay for empty ` +
           `responses and may miss messages; set ReceiveMessageWaitTimeSeconds to ` +

@@ -92,8 +92,8 @@ describe("the dead-letter queue", () => {
       [{}, { retentionMs: days(4) }],
     ],
     [
-      "keeps messages for less than the queue, although FIFO restarts retention",
-      ["dead-letters-retention"],
+      "keeps messages for less than the queue, where FIFO starts retention again",
+      ["dead-letters-time-left"],
       [{ fifo: true }, { retentionMs: days(2) }],
     ],
     [

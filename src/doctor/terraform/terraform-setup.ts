@@ -8,15 +8,14 @@ import type {
   ObservedAlarm,
   ObservedBucket,
   ObservedKey,
-  ObservedMapping,
   ObservedNotification,
-  ObservedPipe,
   ObservedQueue,
   ObservedSubscription,
   Setup,
 } from "../setup.ts";
 import { EMPTY_SETUP } from "../setup.ts";
 import { UNKNOWN } from "../unknown.ts";
+import { computeOf, failureArnsOf, mappingsOf, pipeOf } from "./terraform-compute.ts";
 import { ResourceReader, textValue, textValues } from "./terraform-facts.ts";
 import { inventedUrl, keyArn, type TerraformScope } from "./terraform-scope.ts";
 import { isObjectValue, jsonOf, type TerraformValue } from "./terraform-values.ts";
@@ -50,8 +49,10 @@ export function terraformSetup(scopes: readonly TerraformScope[]): Setup {
     }),
     alarms,
     dashboards: read("aws_cloudwatch_dashboard").length,
+    failureArns: scopes.flatMap(failureArnsOf),
     mappings: mappingsOf(read),
     pipes: read("aws_pipes_pipe").map(pipeOf),
+    ...computeOf(read),
   };
 }
 
@@ -104,8 +105,7 @@ function queuesOf(read: Read): readonly ObservedQueue[] {
       visibilityMs: queue.span("visibility_timeout_seconds", SQS_VISIBILITY_MS_DEFAULT),
       retentionMs: queue.span("message_retention_seconds", SQS_RETENTION_MS_DEFAULT),
       waitMs: queue.span("receive_wait_time_seconds", seconds(0)),
-      redrive:
-        queue.redrive() ?? (redrive === undefined ? undefined : (redrive?.redrive() ?? null)),
+      redrive: firstOf(queue.redrive(), () => redrive?.redrive(), redrive),
       redriveAllow: firstOf(allowPolicy(queue), () => allowPolicy(allowance), allowance),
       kmsKey: queue.text("kms_master_key_id"),
       sqsKey: queue.flag("sqs_managed_sse_enabled", true),
@@ -230,40 +230,5 @@ function alarmOf(reader: ResourceReader): ObservedAlarm {
     hasRunbook: description === undefined ? undefined : description?.includes("http") === true,
     hasActions:
       actions === UNKNOWN ? undefined : Array.isArray(actions) ? actions.length > 0 : false,
-  };
-}
-
-function mappingsOf(read: Read): readonly ObservedMapping[] {
-  const functions = read("aws_lambda_function");
-  return read("aws_lambda_event_source_mapping").flatMap((mapping) => {
-    const queue = mapping.reference("event_source_arn");
-    if (!queue.startsWith("arn:aws:sqs:")) return [];
-    const wanted = mapping.reference("function_name");
-    const own = functions.find(({ name }) => name === wanted || wanted.endsWith(`:${name}`));
-    const types = mapping.raw("function_response_types");
-    return [
-      {
-        location: mapping.location,
-        queueArn: queue,
-        timeoutMs: own?.span("timeout", seconds(3)),
-        reportsFailures:
-          types === UNKNOWN ? undefined : textValues(types).includes("ReportBatchItemFailures"),
-      },
-    ];
-  });
-}
-
-function pipeOf(reader: ResourceReader): ObservedPipe {
-  const { body, location } = reader;
-  const ecs = reader
-    .nested(body, "target_parameters")
-    .some((each) => reader.nested(each, "ecs_task_parameters").length > 0);
-  const target = reader.raw("target");
-  const isEcs = ecs || (typeof target === "string" && target.includes(":ecs:"));
-  const unknown = !ecs && typeof target !== "string";
-  return {
-    location,
-    sourceArn: reader.reference("source"),
-    target: unknown ? undefined : isEcs ? "ecs" : "other",
   };
 }

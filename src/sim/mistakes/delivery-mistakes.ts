@@ -173,5 +173,8 @@ export const WITHOUT_WORLD: Readonly<Record<string, string>> = {
   "bucket-unversioned": "The harm is a replay that cannot read an overwritten object.",
   "ledger-retention-short": "It takes weeks between a dead letter and its redrive.",
   "queue-url-in-code": "The harm happens in another environment than the one that runs.",
+  "pipe-fire-and-forget": "The run of pipe-to-ecs shows it, with a task instead of a target.",
+  "failure-swallowed": "The run of delete-on-failure shows it; here, somebody else deletes.",
+  "batch-fails-whole": "The run of function-fails-whole-batch shows it.",
   "producer-untested": "A missing test does no harm by itself.",
 };

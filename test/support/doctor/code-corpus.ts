@@ -1,6 +1,7 @@
 // Code corpus: programs that use the AWS SDK, with one mistake each, and correct ones.
 
 import { type CorpusCase, changed } from "./corpus-case.ts";
+import { HANDLER_CORPUS } from "./handler-corpus.ts";
 import { PIPELINE_FACTS } from "./live-corpus.ts";
 import { FIFO_TF, STANDARD_TF } from "./terraform-bases.ts";
 
@@ -29,7 +30,9 @@ export async function consume(sqs: SQSClient, QueueUrl: string, ledger: Ledger):
 const SINGLE = `
 import { DeleteMessageCommand, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 
-export async function consume(sqs, QueueUrl, handle, isNew) {
+import { handle } from "./handle.ts";
+
+export async function consume(sqs, QueueUrl, isNew) {
   const input = { QueueUrl, MaxNumberOfMessages: 10, WaitTimeSeconds: 20 };
   const { Messages: batch = [] } = await sqs.send(new ReceiveMessageCommand(input));
   await Promise.all(batch.map(async (message) => {
@@ -58,6 +61,8 @@ export async function produce(sqs, QueueUrl: string, order: Order) {
 const TESTED =
   'import { complianceTests } from "tidegate/testkit";\n' +
   'import { produce } from "../src/app.ts";\ncomplianceTests(produce);\n';
+const OF_TIDEGATE = '{ "dependencies": { "tidegate": "1" } }';
+const COMMENT = "# npx tidegate comply src/app.ts\n";
 const OTHER_TESTED = TESTED.replace("app.ts", "other.ts");
 
 const files = (name: string, text: string, more: Readonly<Record<string, string>> = {}) => ({
@@ -264,6 +269,10 @@ export const CODE_CORPUS: readonly CorpusCase[] = [
   },
   {
     ...bad("producer-untested", "no test", PRODUCER),
+    files: { "src/app.ts": PRODUCER, "package.json": OF_TIDEGATE },
+  },
+  {
+    ...good("producer-untested", "a project without Tidegate", PRODUCER),
     files: { "src/app.ts": PRODUCER },
   },
   {
@@ -272,7 +281,7 @@ export const CODE_CORPUS: readonly CorpusCase[] = [
   },
   {
     ...bad("producer-untested", "a workflow that only mentions it", PRODUCER),
-    files: { "src/app.ts": PRODUCER, "ci.yml": "# npx tidegate comply src/app.ts\n" },
+    files: { "src/app.ts": PRODUCER, "package.json": OF_TIDEGATE, "ci.yml": COMMENT },
   },
   {
     ...bad("producer-untested", "a Tidegate producer without a test", ""),
@@ -326,4 +335,5 @@ export const renew = (sqs, input) => sqs.send(new ChangeMessageVisibilityCommand
     files: { "main.tf": STANDARD_TF },
     pipeline: { ...PIPELINE_FACTS, bucket: "orders-in", prefix: "in/" },
   },
+  ...HANDLER_CORPUS,
 ];

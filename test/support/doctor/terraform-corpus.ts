@@ -37,6 +37,31 @@ const KEY_ACTIONS = '["kms:GenerateDataKey*", "kms:Decrypt"]';
 const LIST_BUCKET =
   '      { Effect = "Allow", Action = "s3:ListBucket", Resource = aws_s3_bucket.in.arn },\n';
 
+const PIPE_TARGET = "  target = aws_sqs_queue.dead.arn\n";
+const STATE_MACHINE = (type: string) => `  target = aws_sfn_state_machine.flow.arn
+  target_parameters {
+    step_function_state_machine_parameters { invocation_type = "${type}" }
+  }
+`;
+const DASHBOARD = 'resource "aws_cloudwatch_dashboard" "queues" {';
+const UNSENT = `resource "aws_sqs_queue" "unsent" {}
+${DASHBOARD}`;
+const CPU = `predefined_metric_specification {
+      predefined_metric_type = "ECSServiceAverageCPUUtilization"
+    }`;
+const BACKLOG = `customized_metric_specification { namespace = "own" }`;
+const SCALING = (metric: string) => `resource "aws_appautoscaling_policy" "tasks" {
+  service_namespace = "ecs"
+  target_tracking_scaling_policy_configuration {
+    ${metric}
+  }
+}
+${DASHBOARD}`;
+const TASK = (image: string) => `resource "aws_ecs_task_definition" "work" {
+  container_definitions = jsonencode([{ name = "work", image = "${image}" }])
+}
+${DASHBOARD}`;
+
 export const TERRAFORM_CORPUS: readonly CorpusCase[] = [
   good("dead-letters-none", "bucket, topic and standard queue", STANDARD_TF),
   good("dead-letters-type", "FIFO topic, FIFO queue, customer key", FIFO_TF),
@@ -459,5 +484,69 @@ resource "aws_cloudwatch_metric_alarm" "age" {`,
 }
 
 resource "aws_cloudwatch_metric_alarm" "age" {`,
+  ]),
+  bad("receives-one", "no second receive", FIFO_TF, ["= 1000\n  })", "= 1\n  })"]),
+  good("receives-one", "five receives", FIFO_TF, ["= 1000\n  })", "= 5\n  })"]),
+  bad("pipe-fire-and-forget", "a state machine that no one waits for", FIFO_TF, [
+    PIPE_TARGET,
+    STATE_MACHINE("FIRE_AND_FORGET"),
+  ]),
+  good("pipe-fire-and-forget", "a state machine that is waited for", FIFO_TF, [
+    PIPE_TARGET,
+    STATE_MACHINE("REQUEST_RESPONSE"),
+  ]),
+  bad("scaling-by-cpu", "processor time", STANDARD_TF, [DASHBOARD, SCALING(CPU)]),
+  good("scaling-by-cpu", "messages per task", STANDARD_TF, [DASHBOARD, SCALING(BACKLOG)]),
+  good("scaling-by-cpu", "a service behind a load balancer", STANDARD_TF, [
+    DASHBOARD,
+    `resource "aws_ecs_service" "web" {
+  load_balancer { target_group_arn = var.group }
+}
+${SCALING(CPU)}`,
+  ]),
+  bad("image-by-tag", "the latest image", STANDARD_TF, [DASHBOARD, TASK("app:latest")]),
+  good("image-by-tag", "an image by digest", STANDARD_TF, [DASHBOARD, TASK("app@sha256:0a")]),
+  good("image-by-tag", "an image of a variable", STANDARD_TF, [DASHBOARD, TASK(`\${var.image}`)]),
+  good("function-fails-whole-batch", "one message per call", FIFO_TF, [
+    '  function_response_types = ["ReportBatchItemFailures"]\n',
+    "  batch_size = 1\n",
+  ]),
+  good("short-polling", "a queue that Lambda polls", FIFO_TF, [
+    "  receive_wait_time_seconds   = 20\n",
+    "",
+  ]),
+  good("dead-letters-retention", "FIFO, where retention starts again", FIFO_TF, [
+    "message_retention_seconds = 1209600",
+    "message_retention_seconds = 345600",
+  ]),
+  bad("dead-letters-time-left", "FIFO with a day for dead letters", FIFO_TF, [
+    "message_retention_seconds = 1209600",
+    "message_retention_seconds = 86400",
+  ]),
+  good("dead-letters-none", "the failures of a schedule", STANDARD_TF, [
+    DASHBOARD,
+    `resource "aws_scheduler_schedule" "nightly" {
+  target {
+    dead_letter_config { arn = aws_sqs_queue.unsent.arn }
+  }
+}
+${UNSENT}`,
+  ]),
+  good("dead-letters-none", "the failures of a function", STANDARD_TF, [
+    DASHBOARD,
+    `resource "aws_lambda_function_event_invoke_config" "on" {
+  destination_config {
+    on_failure { destination = aws_sqs_queue.unsent.arn }
+  }
+}
+${UNSENT}`,
+  ]),
+  good("dead-letters-none", "a policy from a template file", FIFO_TF, [
+    "  visibility_timeout_seconds  = 60\n",
+    '  visibility_timeout_seconds  = 60\n  redrive_policy = templatefile("a.json", {})\n',
+  ]),
+  good("dead-letters-none", "a policy for queues that are not known", FIFO_TF, [
+    "  queue_url = aws_sqs_queue.work.id\n",
+    "  for_each  = var.queues\n  queue_url = each.value\n",
   ]),
 ];
