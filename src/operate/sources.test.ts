@@ -86,7 +86,7 @@ test("an open ledger and outbox are of the data folder that is named with them (
   const open = { ledger: createMemoryLedger({ clock }), outbox: createMemoryOutbox({ clock }) };
   const entry = { endpoint: "http://127.0.0.1:1", pid: process.pid };
   writeFileSync(join(data, "endpoint.json"), JSON.stringify(entry));
-  expect((await new Sources({ ...open, data }).server()).cloud?.pid).toBe(process.pid);
+  expect((await new Sources({ ...open, data }).server()).cloud?.endpoint).toBe(entry.endpoint);
   expect((await new Sources(open).server()).cloud).toBe(null);
 });
 

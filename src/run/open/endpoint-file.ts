@@ -5,11 +5,12 @@
 //   E2. A cloud runs as long as the operating system holds the lock on its folder (folder-lock.ts).
 //       The process id only decides if the lock cannot be looked at. The file of a process that
 //       ended is ignored; NODE_DEBUG=tidegate shows it.
-//   E3. A cloud runs without the file, for example on a full disk; commands then need --endpoint.
+//   E3. A cloud also runs without the file: while it starts or closes, on a full disk, or if a program
+//       started it. Nothing says where it answers, so commands then need --endpoint.
 //   E4. A cloud that runs may be slow or answer 503: it is still the cloud. Only one that does not
-//       answer at all, or is another program, has a failure.
+//       answer at all, is another program, or has no file (E3), has a failure.
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { debuglog } from "node:util";
 
@@ -19,14 +20,18 @@ interface EndpointEntry {
 }
 
 /** The cloud that runs on a data folder. */
-export interface FolderCloud extends EndpointEntry {
-  readonly data: string;
-  /** Why it cannot be used, as a predicate; null if it answers. */
-  readonly failure: string | null;
-}
+export type FolderCloud = { readonly data: string } & (
+  | { readonly endpoint: string; readonly failure: null }
+  | {
+      readonly endpoint: string | null;
+      /** Why it cannot be used, as a clause. */
+      readonly failure: string;
+    }
+);
 
 const FILE = "endpoint.json";
 const ANSWER_MS_MAX = 10_000;
+const NOT_SAID = `it has not written to ${FILE} where it answers, as while it starts`;
 const debug = debuglog("tidegate");
 
 /** Writes the file as a whole; the returned function removes it (E1). */
@@ -52,13 +57,15 @@ export async function findFolderCloud(
   answerMsMax = ANSWER_MS_MAX,
 ): Promise<FolderCloud | null> {
   const entry = readEntry(data);
-  if (entry === null) return null;
-  if (!(await isRunning(data, entry.pid))) {
-    debug("%s of the ended process %d is ignored", join(data, FILE), entry.pid);
+  if (!(await isRunning(data, entry))) {
+    if (entry !== null) debug("%s of process %d, which ended", join(data, FILE), entry.pid);
     return null;
   }
-  const answer = await askCloud(entry.endpoint, answerMsMax);
-  return { ...entry, data, failure: answer === "cloud" ? null : answer.failure };
+  if (entry === null) return { data, endpoint: null, failure: NOT_SAID }; // E3
+  const { endpoint, pid } = entry;
+  const answer = await askCloud(endpoint, answerMsMax);
+  if (answer === "cloud") return { data, endpoint, failure: null };
+  return { data, endpoint, failure: `${endpoint} of process ${pid} ${answer.failure}` };
 }
 
 /** Whether the server at an endpoint is an embedded cloud; not if it does not answer. */
@@ -92,10 +99,11 @@ function serviceOf(text: string): unknown {
 }
 
 /** E2 */
-async function isRunning(data: string, pid: number): Promise<boolean> {
-  // Loaded here because a command without a cloud needs no SQLite for it.
+async function isRunning(data: string, entry: EndpointEntry | null): Promise<boolean> {
+  if (!existsSync(data)) return false;
+  // Loaded here because a command without a data folder needs no SQLite for it.
   const { isFolderLocked } = await import("../../stores/sqlite/broker/folder-lock.ts");
-  return isFolderLocked(data) ?? isAlive(pid);
+  return isFolderLocked(data) ?? (entry !== null && isAlive(entry.pid));
 }
 
 function readEntry(data: string): EndpointEntry | null {

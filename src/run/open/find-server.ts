@@ -8,7 +8,8 @@
 //       that folder: the messages of another ledger or outbox are in other queues. An open ledger
 //       or outbox is of the folder that the caller names with it. A Lambda function, a task
 //       launcher and the comparison with an account have no data folder.
-//   F4. A cloud that runs and does not answer is an error. Its requests never go to AWS instead.
+//   F4. A cloud that runs and does not answer, or does not say where, is an error. Its requests never
+//       go to AWS instead.
 //   F5. The ledger is the one that the option names, else ledger.db in the data folder.
 //   F6. Without another region, a server on this machine has us-east-1, whatever the credentials.
 
@@ -105,7 +106,8 @@ export function chooseEndpoint(
   if (cloud === null || !CLOUD_SERVICES.has(service)) {
     return { endpoint: undefined, source: "default", why: "no other endpoint is set" };
   }
-  if (cloud.failure !== null) throw new TidegateError("TG_QUEUE_UNAVAILABLE", silentText(cloud));
+  if (cloud.failure !== null)
+    throw new TidegateError("TG_QUEUE_UNAVAILABLE", silentText(cloud.data, cloud.failure));
   const why = `the cloud of ${cloud.data}`;
   return { endpoint: cloud.endpoint, source: "cloud", why };
 }
@@ -172,9 +174,9 @@ function localRegion(endpoint: string | undefined): string | undefined {
   return isLoopbackUrl(endpoint) ? LOCAL_REGION : undefined;
 }
 
-function silentText({ data, pid, endpoint, failure }: FolderCloud): string {
+function silentText(data: string, failure: string): string {
   return (
-    `the cloud of ${data} (pid ${pid}) runs, but ${endpoint} ${failure}; ` +
+    `the cloud of ${data} runs, but ${failure}; ` +
     "wait for it or stop it, or name another server with the option endpoint"
   );
 }

@@ -50,7 +50,7 @@ test("a running cloud is found by its data folder, until it is closed (E1)", asy
   const remove = writeEndpointFile(folder, endpoint);
   const entry = { endpoint, pid: process.pid };
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(entry);
-  expect(await findFolderCloud(folder)).toEqual({ ...entry, data: folder, failure: null });
+  expect(await findFolderCloud(folder)).toEqual({ endpoint, data: folder, failure: null });
   remove();
   expect(existsSync(file)).toBe(false);
   await cloud.close();
@@ -87,12 +87,22 @@ test("a cloud that runs and does not answer has a failure that says so (E4)", as
   locked();
   const silent = await served(() => {});
   write({ endpoint: silent, pid: process.pid });
-  expect((await findFolderCloud(folder, 50))?.failure).toBe("did not answer within 0.05 s");
+  const failureOf = async (msMax?: number) => (await findFolderCloud(folder, msMax))?.failure;
+  expect(await failureOf(50)).toMatch(/ of process \d+ did not answer within 0\.05 s$/);
   write({ endpoint: "http://127.0.0.1:1", pid: process.pid });
-  expect((await findFolderCloud(folder))?.failure).toMatch(/^did not answer \(/);
+  expect(await failureOf()).toMatch(/ did not answer \(/);
   const other = await served((_, reply) => void reply.writeHead(200).end("hello"));
   write({ endpoint: other, pid: process.pid });
-  expect((await findFolderCloud(folder))?.failure).toBe("is another program, which answered 200");
+  expect(await failureOf()).toMatch(/ is another program, which answered 200$/);
+});
+
+test("a cloud that runs and has no file has a failure that says so (E3)", async () => {
+  const failure = expect.stringMatching(/^it has not written to endpoint\.json where it answers/);
+  const cloud = await startCloud({ data: folder });
+  closers.push(() => cloud.close());
+  expect(await findFolderCloud(folder)).toEqual({ data: folder, endpoint: null, failure });
+  write("text");
+  expect(await findFolderCloud(folder)).toEqual({ data: folder, endpoint: null, failure });
 });
 
 test("closing leaves the file of a process that has taken over", async () => {
