@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { patienceMs } from "../support/patience.ts";
 import { type CutPolicy, type DiskEvent, DiskModel, parseTrace } from "./disk-model.ts";
-import { brokenPromises, type StoreKind } from "./promises.ts";
+import { brokenPromises, promisesIn, type StoreKind } from "./promises.ts";
 
 const WORKER = join(import.meta.dirname, "worker.ts");
 const WORKER_MS_MAX = patienceMs(120_000);
@@ -50,7 +50,7 @@ export function recordRun(options: RecordOptions): Recording {
   mkdirSync(root, { recursive: true });
   const first = runWorker(options, [1, operations, ...(restart ? ["stop"] : [])], fail);
   if (first.signal === "SIGKILL") {
-    const stopped = readFileSync(join(root, "promises"), "utf8").trim().split("\n").at(-1);
+    const stopped = promisesIn(root).at(-1);
     const next = Number(/^stopped (\d+)$/.exec(stopped ?? "")?.[1]) + 1;
     expectSuccess(runWorker(options, [next, operations]));
   } else expectSuccess(first);
@@ -141,6 +141,5 @@ function cutPoints(
 
 /** The broken promises of the files as the process left them, without a power cut. */
 export async function brokenAfterRun({ kind, root }: Recording): Promise<readonly string[]> {
-  const lines = readFileSync(join(root, "promises"), "utf8").split("\n").slice(0, -1);
-  return brokenPromises(kind, join(root, "data"), lines);
+  return brokenPromises(kind, join(root, "data"), promisesIn(root));
 }

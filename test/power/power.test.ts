@@ -17,7 +17,7 @@ import {
   type RecordOptions,
   recordRun,
 } from "./power-run.ts";
-import type { StoreKind } from "./promises.ts";
+import { promisesIn, type StoreKind } from "./promises.ts";
 import { drawFailures } from "./random-failures.ts";
 
 const CUTS = Number(process.env.TIDEGATE_POWER_CUTS ?? 6);
@@ -74,6 +74,10 @@ const FAILURES: readonly (readonly [StoreKind, string])[] = [
   ["broker", "write@-wal:60"],
   ["broker", "write@/broker.sqlite:12:1:ENOSPC"],
   ["broker", "truncate@.sqlite:2"],
+  ["broker", "sync@/data:3"],
+  ["broker", "sync@/data:4"],
+  ["broker", "sync@/data:5"],
+  ["compact", "sync@/data:5"],
   ["compact", "sync@/data:6"],
   ["compact", "sync@.compact:1"],
   ["compact", "sync@/broker.sqlite:2"],
@@ -81,6 +85,8 @@ const FAILURES: readonly (readonly [StoreKind, string])[] = [
   ["compact", "unlink:4"],
   ["compact", "write@.compact:5:1:ENOSPC"],
   ["ledger", "sync:5"],
+  ["ledger", "sync@/data:3"],
+  ["ledger", "sync@/data:4"],
   ["ledger", "sync@-wal:24"],
   ["ledger", "sync@-wal:40:1:ENOSPC"],
   ["ledger", "sync@/ledger.db:3"],
@@ -89,6 +95,8 @@ const FAILURES: readonly (readonly [StoreKind, string])[] = [
   ["ledger", "write:40"],
   ["ledger", "write@/ledger.db:60"],
   ["outbox", "sync@-wal:24:1:ENOSPC"],
+  ["outbox", "sync@/data:4"],
+  ["outbox", "sync@/data:5"],
   ["outbox", "sync@/outbox.db:4"],
   ["outbox", "write@-wal:90"],
   ["blobs", "sync:6"],
@@ -125,6 +133,18 @@ describe("random calls fail", () => {
 describe.each(sampleOf(4, FAILURES))("%s, %s fails", (kind, fail) => {
   test("a power cut loses nothing that was acknowledged before or after", async () => {
     expectKept(await cutRun({ kind, fail }));
+  });
+});
+
+/** A fold fails while the disk has no space for a copy of the file, until later in the run. */
+const WITHOUT_SPACE = ["sync@/broker.sqlite:3,statfs:1:400", "sync@/broker.sqlite:5,statfs:1:60"];
+
+describe.each(WITHOUT_SPACE)("broker with a reserve, %s fails", (fail) => {
+  test("what is committed while the file in doubt waits for space is not lost", async () => {
+    const recording = recordingOf({ kind: "reserve", fail });
+    expectKept(await cutPower(recording, { folder, cuts: CUTS * 3, seed: SEED }));
+    expect(promisesIn(recording.root)).toContain("waits");
+    expect(await brokenAfterRun(recording)).toEqual([]);
   });
 });
 

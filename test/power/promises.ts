@@ -2,6 +2,7 @@
 //   P1. The store starts on every folder that a power cut leaves, whatever was promised, and
 //       accepts a write.
 
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { epochMs, seconds } from "../../src/core/units.ts";
 import { asRecordKey } from "../../src/ledger/record-state.ts";
@@ -15,7 +16,7 @@ import { createSqliteOutbox } from "../../src/stores/sqlite/ledger/outbox.ts";
 import { message } from "../contracts/broker-store.ts";
 import { ANY_INPUT } from "../support/stores/any-input.ts";
 
-export type StoreKind = "broker" | "compact" | "blobs" | "ledger" | "outbox";
+export type StoreKind = "broker" | "reserve" | "compact" | "blobs" | "ledger" | "outbox";
 
 /** Few enough that a short run has several checkpoints. */
 export const CHECKPOINT_PAGES = 40;
@@ -28,6 +29,11 @@ const NEXT_SEQ = 1_000_000;
 /** Some hundred bytes to some pages, different for each number. */
 export function bodyOf(seq: number): string {
   return `${seq}:`.padEnd(100 + ((seq * 7919) % 9_000), String(seq));
+}
+
+/** What the process below `root` has written down. */
+export function promisesIn(root: string): readonly string[] {
+  return readFileSync(join(root, "promises"), "utf8").split("\n").slice(0, -1);
 }
 
 /** Every promise in `lines` that the folder does not keep, as a sentence. */
@@ -46,6 +52,7 @@ export async function brokenPromises(
 
 const JUDGES = {
   broker: judgeBroker,
+  reserve: judgeBroker,
   compact: judgeBroker,
   blobs: judgeBlobs,
   ledger: judgeLedger,

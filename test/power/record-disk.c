@@ -15,6 +15,8 @@
 //       Pages that wait for a sync stay.
 //   R6. The file "promises" never fails: it is the test's, not the store's.
 //   R7. No sync reaches the real disk, which would only cost time: the disk model is the disk.
+//   R8. The disk has 2.6 MB, all of them free. A failing "statfs" has 256 KB: enough for a copy of
+//       a log, and not for one of a larger data file.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,6 +29,7 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -173,6 +176,22 @@ static int open_recorded(int directory, const char *path, int flags, mode_t mode
   pthread_mutex_unlock(&lock);
   errno = error;
   return fd;
+}
+
+#define BLOCK_BYTES 4096
+#define DISK_BYTES (2624 << 10)
+#define FEW_BYTES (256 << 10)
+
+int statfs64(const char *path, struct statfs64 *info) {
+  int result = REAL(statfs64)(path, info);
+  if (result != 0 || !is_inside(path)) return result;
+  pthread_mutex_lock(&lock);
+  int few = fails("statfs", path);
+  pthread_mutex_unlock(&lock);
+  info->f_bsize = BLOCK_BYTES;
+  info->f_blocks = DISK_BYTES / BLOCK_BYTES;
+  info->f_bfree = info->f_bavail = (few ? FEW_BYTES : DISK_BYTES) / BLOCK_BYTES; // R8
+  return 0;
 }
 
 #define OPEN(name)                                   \

@@ -100,9 +100,9 @@ async function workOn(open: () => Promise<Reopened>, through = last): Promise<vo
 }
 
 async function workOnBroker(begin = first, through = last): Promise<number> {
-  const store = await persist(() =>
-    createSqliteBrokerStore({ folder: data, checkpointPages: CHECKPOINT_PAGES }),
-  );
+  // The reserve of a small disk limits the log by itself.
+  const how = kind === "reserve" ? { reserve: true } : { checkpointPages: CHECKPOINT_PAGES };
+  const store = await persist(() => createSqliteBrokerStore({ folder: data, ...how }));
   const maybeDeleted = new Set<number>();
   const load = () =>
     persist(() => {
@@ -123,6 +123,8 @@ async function workOnBroker(begin = first, through = last): Promise<number> {
     }
     try {
       await store.commit(changes);
+      if (store.space?.waitsFor != null) promise("waits");
+      if (store.space?.full) await store.space.regain();
       failures = 0;
       promise(`put ${seq}`);
       if (seq % 3 === 0) promise(`deleted ${seq - 2}`);
@@ -203,6 +205,7 @@ async function openOutbox(): Promise<Reopened> {
 
 const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
   broker: () => workOnBroker(),
+  reserve: () => workOnBroker(),
   compact: workAndCompact,
   blobs: () => workOn(openBlobs),
   ledger: () => workOn(openLedger),

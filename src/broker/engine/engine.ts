@@ -122,7 +122,7 @@ export class Engine {
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
     this.#numbers.continueFrom(state.sequence);
     this.#state = state;
-    this.storeRetry.noteRecovery();
+    this.storeRetry.noteRecovery(store.space?.waitsFor ?? null, now);
     this.#housekeeping.reset(now);
     this.#alarmed = true; // Continues move tasks and garbage collection of an earlier run.
     this.#schedule();

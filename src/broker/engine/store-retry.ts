@@ -1,7 +1,8 @@
 // Store retry: when a failed store may be tried again.
 //   T1. However many requests arrive, there is a short pause after a failure. Without requests the
 //       pauses double, because each attempt reads the whole store.
-//   T2. The failures up to a successful load are one outage. Its begin is reported, once.
+//   T2. The failures up to a successful load are one outage. Its begin is reported, once. A store
+//       that works and waits for space (StoreSpace.waitsFor) is in an outage as well.
 
 import { isDiskFull, reasonOf, TidegateError } from "../../core/errors.ts";
 import { type DurationMs, durationMs, type EpochMs } from "../../core/units.ts";
@@ -10,7 +11,7 @@ import { type DurationMs, durationMs, type EpochMs } from "../../core/units.ts";
 const STORE_RETRY_MS = 250;
 const STORE_RETRY_MS_MAX = 8_000;
 
-/** Why the store serves nothing, and what it waits for. */
+/** Why the store serves nothing, or refuses what needs space, and what it waits for. */
 export interface StoreOutage {
   readonly since: EpochMs;
   readonly reason: string;
@@ -68,9 +69,12 @@ export class StoreRetry {
     if (begins) this.report(error);
   }
 
-  /** The store was read and accepts commits. */
-  noteRecovery(): void {
-    this.#outage = null;
+  /** The store was read and accepts commits; `waitsFor` is the space that it still needs (T2). */
+  noteRecovery(waitsFor: unknown, now: EpochMs): void {
+    const begins = this.#outage === null && waitsFor !== null;
+    const since = this.#outage?.since ?? now;
+    this.#outage = waitsFor === null ? null : { since, ...causeOf(waitsFor) };
+    if (begins) this.report(waitsFor);
   }
 
   noteCommit(): void {
@@ -88,7 +92,10 @@ export class StoreRetry {
 }
 
 function causeOf(error: unknown): Omit<StoreOutage, "since"> {
-  const { neededBytes, freeBytes } = ((error as Error | null)?.cause ?? {}) as Partial<StoreOutage>;
+  const { neededBytes, freeBytes } = {
+    ...((error as Error | null)?.cause as object),
+    ...(error as object),
+  } as Partial<StoreOutage>;
   const needs =
     neededBytes === undefined || freeBytes === undefined ? {} : { neededBytes, freeBytes };
   return { reason: reasonOf(error), ...needs };

@@ -34,6 +34,8 @@ export interface StoreSnapshot {
 export interface StoreSpace {
   /** Whether the disk is full: only commits that free space may be started. */
   readonly full: boolean;
+  /** Why the store waits for space although it works, or null. */
+  readonly waitsFor?: unknown;
   /** Looks whether there is space again; resolves to whether the disk is no longer full. */
   regain(): Promise<boolean>;
 }

@@ -15,12 +15,15 @@
 //       the sync of a later fold reports, which has not been reported yet.
 //   K6. While another process has a mark, nothing is folded. If the log then grows to several times
 //       its size, that process is gone or stuck, and the file has to be renewed.
+//   K7. The name of the log is durable before the first commit. SQLite syncs the folder of a log that
+//       it creates, and ignores the error; a power cut could then take the log with all its commits.
 
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { FoldMark, IOERR, suspectError } from "./fold-mark.ts";
 import { closeUnfolded } from "./renew-log.ts";
-import { behindLinks } from "./replace-file.ts";
+import { behindLinks, syncPath } from "./replace-file.ts";
 import { isFull, sqliteCode } from "./sqlite-code.ts";
 
 /** Commits between two looks at the length of the log. */
@@ -74,6 +77,8 @@ export class Checkpoints {
     this.#pages = options.pages;
     this.#commitsPerLook = options.commitsPerLook ?? COMMITS_PER_LOOK;
     this.#readOnly = options.readOnly === true;
+    const real = behindLinks(options.path);
+    if (!this.#readOnly && existsSync(real)) syncPath(dirname(real)); // K7
   }
 
   /** Folds the log unless something has failed, and closes the connection (K3). */
@@ -131,7 +136,7 @@ export class Checkpoints {
     try {
       const length = this.#logLength();
       if (length < pages) return;
-      if (!this.#beginFold() && !(freeSpace() && this.#beginFold())) {
+      if (!this.#beginFold(freeSpace)) {
         if (length >= this.#pages * LOG_GROWTH_MAX) this.#fail(suspectError()); // K6
         return;
       }
@@ -148,11 +153,11 @@ export class Checkpoints {
   }
 
   /** Without a mark of its own, for whatever reason, this process does not fold. */
-  #beginFold(): boolean {
+  #beginFold(freeSpace: () => boolean): boolean {
     try {
       return this.#mark.begin();
     } catch {
-      return false;
+      return freeSpace() && this.#beginFold(() => false);
     }
   }
 

@@ -9,12 +9,12 @@
 //   C4. If the folder cannot be synced after the rename, a mark stays (F1 of fold-mark.ts). So the
 //       next open writes another copy and syncs its name, before anything is acknowledged in it.
 
-import { rmSync, statfsSync, statSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { reasonOf, TidegateError } from "../../core/errors.ts";
 import { clearMarks, FoldMark } from "./fold-mark.ts";
-import { megabytes, renewLog, whileLocked } from "./renew-log.ts";
+import { freeBytesOf, megabytes, renewLog, whileLocked } from "./renew-log.ts";
 import { behindLinks, DRAFT_SUFFIX, putInPlace, removeDraft, syncPath } from "./replace-file.ts";
 import { isCorrupt, isFull } from "./sqlite-code.ts";
 
@@ -83,8 +83,7 @@ export function liveBytesOf(database: DatabaseSync): number {
 
 /** Throws TG_STORE_FULL with what is needed and what there is. */
 export function requireSpace(path: string, neededBytes: number): void {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  const freeBytes = bavail * bsize;
+  const freeBytes = freeBytesOf(dirname(path));
   if (freeBytes >= neededBytes) return;
   const message =
     `${path} cannot be compacted: this needs ${megabytes(neededBytes)} of free disk space, ` +

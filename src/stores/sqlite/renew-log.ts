@@ -17,6 +17,9 @@
 //       has the old file open. A process that opened it by name without reading yet finds that the
 //       name has moved on, and opens it again (open-file.ts).
 //   N7. A connection that is not done does not fold as it closes, although it may be the last one.
+//   N8. Without space for N5, the log may be renewed alone. Then all that a connection reads is
+//       durable, because the log overrides each page in doubt, and so are commits that are added to
+//       the log. The mark stays, so nothing is folded until the file is renewed as well.
 
 import { closeSync, fstatSync, openSync, rmSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -74,6 +77,17 @@ export function renewLog(
   });
   if (outcome === "moved") report(`${path} is in a new file now; it is written again`);
   return folded === "in-use" ? "in-use" : "renewed";
+}
+
+/** Renews the log of a file in doubt, and leaves the file and its mark as they are (N8). */
+export function renewLogAlone(named: string): "renewed" | "in-use" {
+  const path = behindLinks(named);
+  const outcome = whileLocked(path, () => {
+    requireRoom(path, sizeOf(logOf(path)));
+    if (hasLog(path)) renewLogFile(path); // N2
+    return "unfolded";
+  });
+  return outcome === "in-use" ? "in-use" : "renewed";
 }
 
 /** As `renewLog`, for a file that other processes may have open; throws if it waits for them. */
@@ -190,10 +204,15 @@ function renewFile(path: string, report: RenewReport): void {
   closeSync(source); // No one else has the file open, and its name is gone.
 }
 
+/** Bytes that the disk of a folder has for this process. */
+export function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize;
+}
+
 /** Not found out by writing: the copy would take what is left from the log meanwhile. */
 function requireRoom(path: string, neededBytes: number): void {
-  const { bavail, bsize } = statfsSync(dirname(path));
-  const freeBytes = bavail * bsize;
+  const freeBytes = freeBytesOf(dirname(path));
   if (freeBytes >= neededBytes) return;
   const message =
     `a write to ${path} failed or was cut short, so it needs ${megabytes(neededBytes)} of disk ` +

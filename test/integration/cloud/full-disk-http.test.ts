@@ -2,15 +2,20 @@
 // others are stored completely or not at all, and the server continues once there is space again.
 
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startCloud, type VirtualCloud } from "../../../src/cloud/start-cloud.ts";
+import { FoldMark, isFoldOpen } from "../../../src/stores/sqlite/fold-mark.ts";
+import { freeBytesOf } from "../../../src/stores/sqlite/renew-log.ts";
+import { mountSmallDisk, NO_SMALL_DISK } from "../../support/small-disk.ts";
 
 const SENDS_MAX = 2_000;
 const TOGETHER = 4;
 const BODY_CHARACTERS = 9_000;
+/** A disk whose reserve is smaller than the data file of the test, and bodies to fill that. */
+const DOUBT = { megabytes: 24, messages: 60, characters: 100_000, freeBytes: 1_000_000 };
 /** Longer than the engine's pause after a failed store; the clock is virtual. */
 const REST_MS = 60_000;
 
@@ -92,7 +97,9 @@ async function startFull(data: string, errors: unknown[], dataPagesMax?: number)
   const onError = (error: unknown) => void errors.push(error);
   const limit = dataPagesMax === undefined ? {} : { dataPagesMax };
   const cloud = await startCloud({ data, clock: "virtual", onError, ...limit });
-  const { body } = await call(cloud, "CreateQueue", { QueueName: "full" });
+  const find = await call(cloud, "GetQueueUrl", { QueueName: "full" });
+  const isMissing = find.status !== 200;
+  const { body } = isMissing ? await call(cloud, "CreateQueue", { QueueName: "full" }) : find;
   return { cloud, QueueUrl: String(body.QueueUrl) };
 }
 
@@ -164,6 +171,66 @@ describe("a small file system", () => {
       await again.close();
     } finally {
       execFileSync("umount", ["-l", mount]);
+    }
+  });
+});
+
+describe("a data file in doubt, without space for a new one", () => {
+  test("is served, and renewed once there is space", async (context) => {
+    const disk = mountSmallDisk(join(folder, "small"), DOUBT.megabytes);
+    if (disk === null) return context.skip(NO_SMALL_DISK);
+    try {
+      const file = join(disk.path, "broker.sqlite");
+      const errors: unknown[] = [];
+      const before = await startFull(disk.path, errors);
+      for (let number = 0; number < DOUBT.messages; number += 1) {
+        const MessageBody = `${number} `.padEnd(DOUBT.characters, "x");
+        await call(before.cloud, "SendMessage", { QueueUrl: before.QueueUrl, MessageBody });
+      }
+      const acknowledged = await bodiesIn(before.cloud);
+      expect(acknowledged.length).toBe(DOUBT.messages);
+      await before.cloud.close();
+      new FoldMark(file).begin(); // As a process leaves it that dies in a fold.
+      const inode = statSync(file).ino;
+      const filler = join(disk.path, "filler");
+      writeFileSync(filler, Buffer.alloc(freeBytesOf(disk.path) - DOUBT.freeBytes));
+
+      const { cloud, QueueUrl } = await startFull(disk.path, errors);
+      expect(await bodiesIn(cloud)).toEqual(acknowledged);
+      expect(await healthOf(cloud)).toEqual(FULL);
+      const health = await fetch(`${cloud.endpoint}/_tidegate/health`);
+      expect(await health.json()).toMatchObject({
+        store: {
+          reason: expect.stringMatching(/needs \d+\.\d MB of disk space for a new file/),
+          neededBytes: expect.any(Number),
+          works: expect.stringContaining("all that works on a full disk"),
+        },
+      });
+      expect(errors.map(String).join()).toMatch(/for a new file, and [01]\.\d MB are free/);
+      const { body } = await call(cloud, "ReceiveMessage", { QueueUrl });
+      const [received] = body.Messages as { ReceiptHandle: string; Body: string }[];
+      const ReceiptHandle = received?.ReceiptHandle;
+      expect((await call(cloud, "DeleteMessage", { QueueUrl, ReceiptHandle })).status).toBe(200);
+      expectUnavailable(await call(cloud, "SendMessage", { QueueUrl, MessageBody: "early" }));
+      expect([statSync(file).ino, isFoldOpen(file)]).toEqual([inode, true]);
+
+      rmSync(filler);
+      const send = () => call(cloud, "SendMessage", { QueueUrl, MessageBody: "fits again" });
+      await expect
+        .poll(async () => {
+          await cloud.clock.advance(REST_MS);
+          return (await send()).status;
+        })
+        .toBe(200);
+      expect([statSync(file).ino === inode, isFoldOpen(file)]).toEqual([false, false]);
+      const remaining = acknowledged.filter((each) => each !== received?.Body);
+      expect(await bodiesIn(cloud)).toEqual([...remaining, "fits again"]);
+      expect(await healthOf(cloud)).toEqual({ status: 200, body: { status: "ok" } });
+      await cloud.close();
+      await using again = await startCloud({ data: disk.path, clock: "virtual" });
+      expect(await bodiesIn(again)).toEqual([...remaining, "fits again"]);
+    } finally {
+      disk.unmount();
     }
   });
 });

@@ -7,6 +7,7 @@
 //       must not take it away from them, and a restart would not help.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
+import type { BrokerHealth } from "../../engine/broker.ts";
 import type { StoreOutage } from "../../engine/store-retry.ts";
 import { adminReply } from "./admin-reply.ts";
 import { type AdminCall, adminRoute } from "./admin-route.ts";
@@ -30,17 +31,20 @@ function showHealth({ server, options }: AdminCall) {
     account,
     region,
     clock: options.virtualClock === undefined ? "system" : "virtual",
-    ...(outage === null ? {} : { store: storeOf(outage) }), // H4
+    ...(outage === null ? {} : { store: storeOf(outage, health) }), // H4
     ...(clockLeap === null ? {} : { clockLeap }), // H3
     ...(faults.active ? { faults: faults.size } : {}),
   });
 }
 
-function storeOf({ since, reason, neededBytes, freeBytes }: StoreOutage) {
+function storeOf({ since, reason, neededBytes, freeBytes }: StoreOutage, health: BrokerHealth) {
   return {
     since: formatInstant(since),
     reason,
-    works: "health, metrics and faults; all else fails until the store recovers by itself",
+    works:
+      health === "full"
+        ? "all that works on a full disk, until the store recovers by itself"
+        : "health, metrics and faults; all else fails until the store recovers by itself",
     ...(neededBytes === undefined ? {} : { neededBytes, freeBytes }),
   };
 }

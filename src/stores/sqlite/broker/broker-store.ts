@@ -16,8 +16,9 @@
 //       file was deleted. The engine commits before it is ready, so a running broker has it open.
 //   Q8. While the disk is full, a commit that frees space may use the reserve (reserve.ts), and the
 //       log is folded and cut often.
-//   Q9. The name of the file is durable before anything is acknowledged: a sync of the folder may
-//       have failed when the file was created or compacted.
+//   Q9. Without space to renew a data file in doubt, only the log is renewed (N8 of renew-log.ts).
+//       The disk then counts as full: reads and commits that free space work, and the log grows.
+//       Once there is space, the store fails, so that the next load renews the file.
 
 import { accessSync, constants, existsSync, realpathSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -27,8 +28,8 @@ import { reasonOf, TidegateError } from "../../../core/errors.ts";
 import type { Change, MessageContent } from "../../../ports/broker/broker-change.ts";
 import type { BrokerStore, StoreSnapshot, StoreSpace } from "../../../ports/broker/broker-store.ts";
 import type { ObjectReads } from "../../../ports/broker/object-change.ts";
-import { isInUse, renewLog, warnOfRenewal } from "../renew-log.ts";
-import { syncPath } from "../replace-file.ts";
+import { isFoldOpen } from "../fold-mark.ts";
+import { isInUse, renewLog, renewLogAlone, warnOfRenewal } from "../renew-log.ts";
 import { isBusy, isDamage, isFull } from "../sqlite-code.ts";
 import {
   BROKER_FILE,
@@ -250,12 +251,26 @@ class SqliteBrokerStore implements BrokerStore {
 
   #renewLog(path: string): void {
     if (this.#isLogTrusted) return;
-    const outcome = this.#withReserve(() => renewLog(path, warnOfRenewal)); // Q6
+    const outcome = this.#renewed(path); // Q6
     if (outcome === "in-use" || (outcome === "no-log" && existsSync(path) && isInUse(path))) {
       throw lockedError(this.#folder, undefined); // Q7
     }
-    if (existsSync(path)) syncPath(dirname(path)); // Q9
     this.#isLogTrusted = true;
+  }
+
+  #renewed(path: string): ReturnType<typeof renewLog> {
+    try {
+      return this.#withReserve(() => renewLog(path, warnOfRenewal));
+    } catch (error) {
+      const { neededBytes } = error as { neededBytes?: number };
+      if (neededBytes === undefined || this.#reserve === null || !isFoldOpen(path)) throw error;
+      const outcome = this.#withReserve(() => renewLogAlone(path)); // Q9
+      this.#reserve.awaitBytes(neededBytes, error, () => {
+        const message = "there is space to renew the data file; it is opened again";
+        this.#fail(new TidegateError("TG_STORE_FULL", message), "working");
+      });
+      return outcome;
+    }
   }
 
   /** Runs `work`; on a full disk, runs it again in the space of the reserve (Q8). */

@@ -7,7 +7,8 @@
 //       failed checkpoint fails every later request, as a failed commit does.
 //   E3. A connection that failed is closed without folding its log into the file: the log may hold
 //       frames that never reached the disk (N3 of renew-log.ts). SQLite folds when the last
-//       connection closes, so a second one stays open while the failed one closes.
+//       connection closes, so a second one stays open while the failed one closes, also if the
+//       opening fails.
 //   E4. While the disk is full, a commit or a checkpoint that finds no space gives up the reserve
 //       and runs again, once. SQLite has undone the first attempt, before anything was synced.
 
@@ -16,11 +17,12 @@ import type { DatabaseSync } from "node:sqlite";
 import { parentPort } from "node:worker_threads";
 import { present } from "../../../core/assert.ts";
 import { Checkpoints } from "../checkpoints.ts";
+import { orClosed } from "../open-file.ts";
 import { openGuard } from "../renew-log.ts";
 import { isFull } from "../sqlite-code.ts";
 import { CHECKPOINT_PAGES, openWriter } from "./broker-schema.ts";
 import { prepareWrites } from "./broker-statements.ts";
-import type { DiskAnswer, DiskRequest } from "./disk-thread.ts";
+import type { DiskAnswer, DiskRequest, WriterLimits } from "./disk-thread.ts";
 import { releaseReserve } from "./reserve.ts";
 
 const port = present(parentPort, "the port of a worker thread");
@@ -30,22 +32,15 @@ let guard: DatabaseSync | null = null;
 let checkpoints: Checkpoints | null = null;
 let write: ReturnType<typeof prepareWrites> | null = null;
 let isOpen: Int32Array | null = null;
-let folder = "";
+let path = "";
 let failed: DiskAnswer | null = null;
 
 function handle(request: DiskRequest): void {
   switch (request.kind) {
     case "open":
       isOpen = request.isOpen;
-      folder = dirname(request.path);
-      database = openWriter(request.path, request.limits.pageCountMax);
-      checkpoints = new Checkpoints(database, {
-        path: request.path,
-        pages: request.limits.checkpointPages ?? CHECKPOINT_PAGES,
-        commitsPerLook: request.limits.commitsPerLook,
-      });
-      guard = openGuard(request.path);
-      write = prepareWrites(database);
+      path = request.path;
+      open(openWriter(path, request.limits.pageCountMax), request.limits);
       return;
     case "write":
       checkpoints?.check(); // E2
@@ -56,9 +51,23 @@ function handle(request: DiskRequest): void {
   }
 }
 
+function open(writer: DatabaseSync, limits: WriterLimits): void {
+  orClosed(writer, path, () => {
+    checkpoints = new Checkpoints(writer, {
+      path,
+      pages: limits.checkpointPages ?? CHECKPOINT_PAGES,
+      commitsPerLook: limits.commitsPerLook,
+    });
+    guard = openGuard(path);
+    write = prepareWrites(writer);
+    database = writer;
+  });
+}
+
 function writeAll({ writes, full, isLast }: Extract<DiskRequest, { kind: "write" }>): void {
   const run = present(write, "an open database");
   const isWhole = isLast && database?.isTransaction !== true;
+  const folder = dirname(path);
   if (full && !isWhole) releaseReserve(folder); // E4: a part cannot be run again.
   try {
     run(writes, isLast);
@@ -95,7 +104,7 @@ port.on("message", (request: DiskRequest) => {
   // After the answer: the commit is durable, and its client does not wait for a checkpoint.
   else if (request.kind === "write" && request.isLast && answer.failure === null) {
     if (request.full)
-      checkpoints?.cut(() => releaseReserve(folder)); // E4
+      checkpoints?.cut(() => releaseReserve(dirname(path))); // E4
     else checkpoints?.afterCommit();
   }
 });

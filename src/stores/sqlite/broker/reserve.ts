@@ -11,7 +11,8 @@
 //   R5. The disk counts as full until there is some space beyond the reserve, and the reserve is
 //       not taken before that. Otherwise the next write would give it up again. Only a start takes
 //       it without such space: its log has just been folded, so it needs little.
-//   R6. It is not part of the data: a power cut may lose it, and the next start takes it again.
+//   R6. While the store waits for more space than the reserve covers, the disk counts as full.
+//   R7. It is not part of the data: a power cut may lose it, and the next start takes it again.
 
 import {
   closeSync,
@@ -26,6 +27,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { StoreSpace } from "../../../ports/broker/broker-store.ts";
+import { freeBytesOf } from "../renew-log.ts";
 import { syncPath } from "../replace-file.ts";
 import { CHECKPOINT_PAGES, PAGE_BYTES } from "./broker-schema.ts";
 import type { WriterLimits } from "./disk-thread.ts";
@@ -58,6 +60,13 @@ export function isWithinReserve(folder: string, error: unknown): boolean {
   return freeBytes + (file?.blocks ?? 0) * BLOCK_BYTES >= neededBytes;
 }
 
+/** Space that the store waits for (R6). */
+interface AwaitedSpace {
+  readonly error: unknown;
+  readonly bytes: number;
+  readonly onFree: () => void;
+}
+
 export class Reserve implements StoreSpace {
   /** Keeps the log within what the reserve covers (R3). */
   readonly limits: Pick<WriterLimits, "checkpointPages" | "commitsPerLook">;
@@ -69,6 +78,7 @@ export class Reserve implements StoreSpace {
   #taking: Promise<boolean> | null = null;
   #closed = false;
   #failedAt = Number.NEGATIVE_INFINITY;
+  #awaited: AwaitedSpace | null = null;
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -85,7 +95,16 @@ export class Reserve implements StoreSpace {
 
   /** Whether only commits that free space may be accepted (R1). */
   get full(): boolean {
-    return this.#full;
+    return this.#full || this.#awaited !== null;
+  }
+
+  get waitsFor(): unknown {
+    return this.#awaited?.error ?? null;
+  }
+
+  /** Calls `onFree` when a look finds so many free bytes, because of `error` (R6). */
+  awaitBytes(bytes: number, error: unknown, onFree: () => void): void {
+    this.#awaited = { bytes, error, onFree };
   }
 
   /** Whether the reserve is on disk, complete. */
@@ -125,6 +144,13 @@ export class Reserve implements StoreSpace {
   }
 
   async #take(): Promise<boolean> {
+    const awaited = this.#awaited;
+    if (awaited !== null) {
+      if (freeBytesOf(this.#folder) < awaited.bytes) return false;
+      this.#awaited = null;
+      awaited.onFree();
+      return true;
+    }
     if (performance.now() - this.#failedAt < RETRY_MS) return false;
     const { held } = this;
     this.#full = !this.#fits(held ? 0 : this.#bytes);
@@ -172,8 +198,7 @@ export class Reserve implements StoreSpace {
 
   /** Whether the disk has space for so many bytes and some data (R5). */
   #fits(bytes: number): boolean {
-    const { bavail, bsize } = statfsSync(this.#folder);
-    return bavail * bsize >= bytes + this.#bytes * MARGIN;
+    return freeBytesOf(this.#folder) >= bytes + this.#bytes * MARGIN;
   }
 }
 
