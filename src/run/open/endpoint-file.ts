@@ -5,8 +5,8 @@
 //   E2. A cloud runs as long as the operating system holds the lock on its folder (folder-lock.ts).
 //       The process id only decides if the lock cannot be looked at. The file of a process that
 //       ended is ignored; NODE_DEBUG=tidegate shows it.
-//   E3. A cloud also runs without the file: while it starts or closes, on a full disk, or if a program
-//       started it. Nothing says where it answers, so commands then need --endpoint.
+//   E3. A cloud also runs without the file: while it starts or closes, on a full disk, or if a
+//       program started it. Nothing says where it answers, so commands then need --endpoint.
 //   E4. A cloud that runs may be slow or answer 503: it is still the cloud. Only one that does not
 //       answer at all, is another program, or has no file (E3), has a failure.
 

@@ -8,8 +8,8 @@
 //       that folder: the messages of another ledger or outbox are in other queues. An open ledger
 //       or outbox is of the folder that the caller names with it. A Lambda function, a task
 //       launcher and the comparison with an account have no data folder.
-//   F4. A cloud that runs and does not answer, or does not say where, is an error. Its requests never
-//       go to AWS instead.
+//   F4. A cloud that runs and does not answer, or does not say where, is an error. Its requests
+//       never go to AWS instead.
 //   F5. The ledger is the one that the option names, else ledger.db in the data folder.
 //   F6. Without another region, a server on this machine has us-east-1, whatever the credentials.
 

@@ -15,8 +15,9 @@
 //       the sync of a later fold reports, which has not been reported yet.
 //   K6. While another process has a mark, nothing is folded. If the log then grows to several times
 //       its size, that process is gone or stuck, and the file has to be renewed.
-//   K7. The name of the log is durable before the first commit. SQLite syncs the folder of a log that
-//       it creates, and ignores the error; a power cut could then take the log with all its commits.
+//   K7. The name of the log is durable before the first commit. SQLite syncs the folder of a log
+//       that it creates, and ignores the error. A power cut could then take the log with all its
+//       commits.
 
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
