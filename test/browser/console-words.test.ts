@@ -39,6 +39,8 @@ const LINKS = [
   "#/no-such-view",
 ];
 
+const ALL_VIEWS = /^\/(?!session)/;
+
 /** What the API answers, by what is special about it. */
 const STATES: Readonly<Record<string, Partial<FakeConsoleState>>> = {
   "with data": { jobs: JOBS, moveTasks: [moveTask("RUNNING"), moveTask("FAILED")] },
@@ -49,9 +51,12 @@ const STATES: Readonly<Record<string, Partial<FakeConsoleState>>> = {
   "without an embedded cloud": { embedded: false },
   "of a paused pipeline": { paused: { since: 0, by: "an operator", reason: "a deployment" } },
   "without dead letters, replays or problems": { deadLetters: 0, replay: null, problems: [] },
-  "that refuses every view": { refused: { path: /^\/(?!session)/, status: 403 } },
-  "that has none of it": { refused: { path: /^\/(?!session)/, status: 501 } },
+  "that refuses every view": { refused: { path: ALL_VIEWS, status: 403 } },
+  "that has none of it": { refused: { path: ALL_VIEWS, status: 501 } },
   "that asks for a token": { token: "secret" },
+  "with masks": { shape: "masked", jobs: JOBS },
+  "that does not answer": { withheld: { path: ALL_VIEWS, how: "cut" } },
+  "that has not answered yet": { withheld: { path: ALL_VIEWS, how: "wait" } },
 };
 
 function moveTask(status: string): object {
@@ -80,11 +85,12 @@ afterAll(async () => {
 
 const FRAME = "new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))";
 
-/** Opens a view, and waits until it has rendered every answer. */
+/** Opens a view, and waits until it has rendered every answer that comes. */
 async function open(link: string): Promise<void> {
   await page.goto("about:blank");
   await page.goto(`${server.url}${link}`);
   await page.locator("main > *").first().waitFor();
+  if (server.state.withheld?.how === "wait") return void (await page.evaluate(FRAME));
   do {
     await page.locator("main .waiting").first().waitFor({ state: "detached" });
     await page.evaluate(FRAME);

@@ -54,6 +54,8 @@ export class FakeConsoleState {
   problems: readonly object[] = [PROBLEM];
   /** Paths that are refused, with the status. */
   refused: { path: RegExp; status: number } | null = null;
+  /** Paths without an answer: the connection is cut, or the request waits. */
+  withheld: { path: RegExp; how: "cut" | "wait" } | null = null;
   token: string | null = null;
   deadLetters = 12;
   messages = [

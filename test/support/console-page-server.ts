@@ -69,6 +69,11 @@ async function answerApi(
     query: url.searchParams,
     body: isJson ? JSON.parse(text) : text,
   };
+  const { withheld } = state;
+  if (withheld?.path.test(call.path)) {
+    if (withheld.how === "cut") request.socket.destroy();
+    return; // A request that waits ends with its page.
+  }
   const { status, body } = answerConsole(state, call);
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 }
