@@ -315,7 +315,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "console/app": {
     imports: [],
     types: ["console/api"], // The answers of the API.
-    files: ["src/core/encoding/printable.ts"], // The page shows what the command line shows.
+    files: [
+      "src/core/encoding/printable.ts", // The page shows what the command line shows.
+      "src/ingest/policy/redrive-stop.ts", // The defaults of a redrive, in its dialog.
+    ],
     packages: ["preact", "uplot"],
     machine: true,
   },

@@ -8,7 +8,7 @@ export interface RowColumn<Item> {
   readonly kind?: "number" | "tight" | "small";
 }
 
-interface RowsProps<Item> {
+export interface RowsProps<Item> {
   readonly label: string;
   readonly columns: readonly RowColumn<Item>[];
   readonly items: readonly Item[];
@@ -39,33 +39,5 @@ export function Rows<Item>({ label, columns, items, keyOf }: RowsProps<Item>) {
         ))}
       </tbody>
     </table>
-  );
-}
-
-interface PagerProps {
-  readonly note: ComponentChildren;
-  /** Link of the first page, unless it is shown. */
-  readonly first: string | null;
-  readonly next: string | null;
-}
-
-/** Pages are links, so that each has an address. */
-export function Pager({ note, first, next }: PagerProps) {
-  return (
-    <div class="more">
-      <span>{note}</span>
-      <span class="actions">
-        {first !== null && (
-          <a class="button" href={first}>
-            First page
-          </a>
-        )}
-        {next !== null && (
-          <a class="button" href={next}>
-            Next page
-          </a>
-        )}
-      </span>
-    </div>
   );
 }

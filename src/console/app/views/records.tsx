@@ -7,10 +7,11 @@ import { goTo, linkTo } from "../data/route.ts";
 import { useScopedPath, useSession } from "../data/session.ts";
 import { LIVE_MS, useLoad } from "../data/use-load.ts";
 import { Choice, TextField } from "../parts/fields.tsx";
-import { Heading, Panel } from "../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../parts/notices.tsx";
+import { Heading } from "../parts/layout.tsx";
+import { ListPanel, useCursor } from "../parts/list-panel.tsx";
+import { Empty } from "../parts/notices.tsx";
 import { OutcomeBadge } from "../parts/outcome-badge.tsx";
-import { Pager, type RowColumn, Rows } from "../parts/rows.tsx";
+import type { RowColumn } from "../parts/rows.tsx";
 
 type RecordList = ApiSchema["RecordList"];
 type RecordSummary = ApiSchema["RecordSummary"];
@@ -58,7 +59,7 @@ export function RecordsScreen() {
     until: route.query.get("until"),
     prefix: route.query.get("prefix"),
   };
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const path = useScopedPath("/records", { ...filter, cursor });
   const loaded = useLoad<RecordList>(path, cursor === null ? LIVE_MS : undefined);
   const { data } = loaded;
@@ -66,26 +67,24 @@ export function RecordsScreen() {
     <>
       <Heading title="Records" lead="Everything that the ledger knows, newest event time first." />
       <RecordFilter key={JSON.stringify(filter)} filter={filter} />
-      <LoadError loaded={loaded} what="Records" />
-      <Panel title="Results" note={data === null ? "" : noteOf(data)} flush>
-        {data === null && loaded.error === null && <Waiting rows={10} />}
-        {data !== null && data.records.length > 0 && (
-          <Rows
-            label="Records"
-            columns={COLUMNS}
-            items={data.records}
-            keyOf={({ key, generation }) => `${key} ${generation}`}
-          />
-        )}
-        {data !== null && data.records.length === 0 && <NoRecords data={data} filter={filter} />}
-        {data !== null && (data.next !== null || cursor !== null) && (
-          <Pager
-            note={data.complete ? "" : `Looked at ${amountText(data.looked, "record")} so far`}
-            first={cursor === null ? null : linkTo(["records"], filter)}
-            next={data.next === null ? null : linkTo(["records"], { ...filter, cursor: data.next })}
-          />
-        )}
-      </Panel>
+      <ListPanel
+        title="Results"
+        label="Records"
+        note={data === null ? "" : noteOf(data)}
+        loaded={loaded}
+        items={({ records }) => records}
+        columns={COLUMNS}
+        keyOf={({ key, generation }) => `${key} ${generation}`}
+        link={[["records"], filter]}
+        waiting={10}
+        pagerNote={
+          data === null || data.complete
+            ? ""
+            : `Looked at ${amountText(data.looked, "record")} so far`
+        }
+      >
+        {data !== null && <NoRecords data={data} filter={filter} />}
+      </ListPanel>
     </>
   );
 }

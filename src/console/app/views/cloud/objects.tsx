@@ -5,9 +5,10 @@ import { bytesText, timeText } from "../../data/format.ts";
 import { linkTo, queryText } from "../../data/route.ts";
 import { useSession } from "../../data/session.ts";
 import { LIVE_MS, useLoad } from "../../data/use-load.ts";
-import { Heading, Panel } from "../../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { Heading } from "../../parts/layout.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 import { UploadPanel } from "./upload-panel.tsx";
 
 type ObjectList = ApiSchema["ObjectList"];
@@ -41,38 +42,25 @@ const columns = (bucket: string, prefix: string): readonly RowColumn<Entry>[] =>
 export function ObjectsScreen({ bucket }: { readonly bucket: string }) {
   const { route } = useSession();
   const prefix = route.query.get("prefix") ?? "";
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const path = `/buckets/${encodeURIComponent(bucket)}/objects${queryText({ prefix, cursor })}`;
   const loaded = useLoad<ObjectList>(path, LIVE_MS);
-  const { data } = loaded;
   return (
     <>
       <Heading title={bucket} crumbs={crumbsOf(bucket, prefix)} />
-      <LoadError loaded={loaded} what="Objects" />
       <UploadPanel bucket={bucket} prefix={prefix} onUploaded={loaded.reload} />
-      <Panel title={prefix === "" ? "Objects" : prefix} note="open one to see its records" flush>
-        {data === null && loaded.error === null && <Waiting rows={6} />}
-        {data !== null && entriesOf(data).length > 0 && (
-          <Rows
-            label="Objects"
-            columns={columns(bucket, prefix)}
-            items={entriesOf(data)}
-            keyOf={({ key, object }) => `${object === null ? "folder" : "object"} ${key}`}
-          />
-        )}
-        {data !== null && entriesOf(data).length === 0 && (
-          <Empty title="Nothing here">Drop a file above to upload it into this folder.</Empty>
-        )}
-        {data !== null && (data.next !== null || cursor !== null) && (
-          <Pager
-            note=""
-            first={cursor === null ? null : linkTo(["buckets", bucket], { prefix })}
-            next={
-              data.next === null ? null : linkTo(["buckets", bucket], { prefix, cursor: data.next })
-            }
-          />
-        )}
-      </Panel>
+      <ListPanel
+        title={prefix === "" ? "Objects" : prefix}
+        label="Objects"
+        note="open one to see its records"
+        loaded={loaded}
+        items={entriesOf}
+        columns={columns(bucket, prefix)}
+        keyOf={({ key, object }) => `${object === null ? "folder" : "object"} ${key}`}
+        link={[["buckets", bucket], { prefix }]}
+      >
+        <Empty title="Nothing here">Drop a file above to upload it into this folder.</Empty>
+      </ListPanel>
     </>
   );
 }

@@ -6,9 +6,10 @@ import { linkTo, queryText } from "../../data/route.ts";
 import { useSession } from "../../data/session.ts";
 import { LIVE_MS, useLoad } from "../../data/use-load.ts";
 import { CodeBlock } from "../../parts/code.tsx";
-import { Badge, Panel } from "../../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { Badge } from "../../parts/layout.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 
 type Message = ApiSchema["Message"];
 
@@ -73,37 +74,26 @@ function ObjectRecords({
 
 export function QueueMessages({ queue }: { readonly queue: string }) {
   const { route } = useSession();
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const state = route.query.get("state");
   const path = `/queues/${encodeURIComponent(queue)}/messages${queryText({ cursor })}`;
   const loaded = useLoad<ApiSchema["MessageList"]>(path, LIVE_MS);
-  const { data } = loaded;
-  const messages = data?.messages.filter((each) => state === null || each.state === state) ?? [];
   return (
-    <Panel
-      title="Messages"
+    <ListPanel
+      label="Messages"
       note={state === null ? "oldest first, not received" : `${state} on this page`}
       actions={state === null ? undefined : <a href={linkTo(["queues", queue])}>Show all</a>}
-      flush
+      loaded={loaded}
+      items={({ messages }) => messages.filter((each) => state === null || each.state === state)}
+      columns={COLUMNS}
+      keyOf={({ seq }) => seq}
+      link={[["queues", queue], { state }]}
+      waiting={5}
     >
-      <LoadError loaded={loaded} what="Messages" />
-      {data === null && loaded.error === null && <Waiting rows={5} />}
-      {messages.length > 0 && (
-        <Rows label="Messages" columns={COLUMNS} items={messages} keyOf={({ seq }) => seq} />
-      )}
-      {data !== null && messages.length === 0 && (
-        <Empty title="No messages">
-          The queue is drained. Send one with “Send…”, or upload a file in{" "}
-          <a href={linkTo(["buckets"])}>Buckets</a>.
-        </Empty>
-      )}
-      {data !== null && (data.next !== null || cursor !== null) && (
-        <Pager
-          note=""
-          first={cursor === null ? null : linkTo(["queues", queue], { state })}
-          next={data.next === null ? null : linkTo(["queues", queue], { state, cursor: data.next })}
-        />
-      )}
-    </Panel>
+      <Empty title="No messages">
+        The queue is drained. Send one with “Send…”, or upload a file in{" "}
+        <a href={linkTo(["buckets"])}>Buckets</a>.
+      </Empty>
+    </ListPanel>
   );
 }

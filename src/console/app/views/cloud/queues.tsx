@@ -6,9 +6,10 @@ import { countText, durationText } from "../../data/format.ts";
 import { goTo, linkTo, queryText } from "../../data/route.ts";
 import { useSession } from "../../data/session.ts";
 import { LIVE_MS, useLoad } from "../../data/use-load.ts";
-import { Badge, Heading, Panel } from "../../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { Badge, Heading } from "../../parts/layout.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 
 type QueueSummary = ApiSchema["QueueSummary"];
 
@@ -52,7 +53,7 @@ const COLUMNS: readonly RowColumn<QueueSummary>[] = [
 
 export function QueuesScreen() {
   const { route } = useSession();
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const named = route.query.get("queue") ?? route.query.get("name");
   useEffect(() => {
     if (named !== null) goTo(linkTo(["queues", named]), true);
@@ -62,26 +63,20 @@ export function QueuesScreen() {
   return (
     <>
       <Heading title="Queues" lead="Open a queue to see its messages without receiving them." />
-      <LoadError loaded={loaded} what="Queues" />
-      <Panel title="Queues" note={data === null ? "" : countText(data.queues.length)} flush>
-        {data === null && loaded.error === null && <Waiting rows={4} />}
-        {data !== null && data.queues.length > 0 && (
-          <Rows label="Queues" columns={COLUMNS} items={data.queues} keyOf={({ name }) => name} />
-        )}
-        {data !== null && data.queues.length === 0 && (
-          <Empty title="No queues">
-            Create one with the AWS CLI, or start with a setup file:{" "}
-            <code>tidegate up --setup</code>.
-          </Empty>
-        )}
-        {data !== null && (data.next !== null || cursor !== null) && (
-          <Pager
-            note=""
-            first={cursor === null ? null : linkTo(["queues"])}
-            next={data.next === null ? null : linkTo(["queues"], { cursor: data.next })}
-          />
-        )}
-      </Panel>
+      <ListPanel
+        label="Queues"
+        note={data === null ? "" : countText(data.queues.length)}
+        loaded={loaded}
+        items={({ queues }) => queues}
+        columns={COLUMNS}
+        keyOf={({ name }) => name}
+        link={[["queues"]]}
+        waiting={4}
+      >
+        <Empty title="No queues">
+          Create one with the AWS CLI, or start with a setup file: <code>tidegate up --setup</code>.
+        </Empty>
+      </ListPanel>
     </>
   );
 }

@@ -5,9 +5,10 @@ import { countText } from "../../data/format.ts";
 import { linkTo, queryText } from "../../data/route.ts";
 import { useSession } from "../../data/session.ts";
 import { LIVE_MS, useLoad } from "../../data/use-load.ts";
-import { Badge, Heading, Panel } from "../../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { Badge, Heading } from "../../parts/layout.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 
 type Topic = ApiSchema["Topic"];
 
@@ -56,7 +57,7 @@ function Subscriptions({ list }: { readonly list: Topic["subscriptions"] }) {
 
 export function TopicsScreen() {
   const { route } = useSession();
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const prefix = route.query.get("name");
   const loaded = useLoad<ApiSchema["TopicList"]>(
     `/topics${queryText({ cursor, prefix })}`,
@@ -72,26 +73,20 @@ export function TopicsScreen() {
           </a>
         )}
       </Heading>
-      <LoadError loaded={loaded} what="Topics" />
-      <Panel title="Topics" note={data === null ? "" : countText(data.topics.length)} flush>
-        {data === null && loaded.error === null && <Waiting rows={4} />}
-        {data !== null && data.topics.length > 0 && (
-          <Rows label="Topics" columns={COLUMNS} items={data.topics} keyOf={({ arn }) => arn} />
-        )}
-        {data !== null && data.topics.length === 0 && (
-          <Empty title="No topics">
-            Create one with the AWS CLI, or start with a setup file:{" "}
-            <code>tidegate up --setup</code>.
-          </Empty>
-        )}
-        {data !== null && (data.next !== null || cursor !== null) && (
-          <Pager
-            note=""
-            first={cursor === null ? null : linkTo(["topics"])}
-            next={data.next === null ? null : linkTo(["topics"], { cursor: data.next })}
-          />
-        )}
-      </Panel>
+      <ListPanel
+        label="Topics"
+        note={data === null ? "" : countText(data.topics.length)}
+        loaded={loaded}
+        items={({ topics }) => topics}
+        columns={COLUMNS}
+        keyOf={({ arn }) => arn}
+        link={[["topics"]]}
+        waiting={4}
+      >
+        <Empty title="No topics">
+          Create one with the AWS CLI, or start with a setup file: <code>tidegate up --setup</code>.
+        </Empty>
+      </ListPanel>
     </>
   );
 }

@@ -1,6 +1,7 @@
 // Dead letter dialogs: redrive with rate and automatic stop, and drop with confirmation.
 
 import { useEffect, useState } from "preact/hooks";
+import { REDRIVE_DEFAULTS } from "../../../../ingest/policy/redrive-stop.ts";
 import type { ApiSchema } from "../../../api/api-schema.ts";
 import { callApi } from "../../data/api-client.ts";
 import { filterQuery, filterWords, type LetterFilter } from "../../data/dead-letter-filter.ts";
@@ -18,12 +19,13 @@ interface FilterDialogProps {
 }
 
 const LOOK_MS = 400;
+const { perSecond: RATE, stop: STOP } = REDRIVE_DEFAULTS;
 
 export function RedriveDialog({ filter, onClose }: FilterDialogProps) {
-  const [perSecond, setPerSecond] = useState("10");
+  const [perSecond, setPerSecond] = useState(String(RATE));
   const [limit, setLimit] = useState("");
-  const [stopAfter, setStopAfter] = useState("5");
-  const [stopPercent, setStopPercent] = useState("50");
+  const [stopAfter, setStopAfter] = useState(String(STOP.failuresMin));
+  const [stopPercent, setStopPercent] = useState(String(STOP.failedShareMax * 100));
   const path = useScopedPath("/dead-letters/redrive");
   const send = async () => {
     const body = {
@@ -110,7 +112,6 @@ export function DropDialog({ filter, onClose }: FilterDialogProps) {
   );
 }
 
-/** The number of a dry run, the reason why it failed, or null while it runs. */
 /** What a dry run finds: its number of items, an error, or null while it runs. */
 export function useDryRunCount(path: string, filter: object): number | string | null {
   const [count, setCount] = useState<number | string | null>(null);

@@ -9,8 +9,9 @@ import { LIVE_MS, useLoad } from "../../data/use-load.ts";
 import { CodeBlock } from "../../parts/code.tsx";
 import { ActionButton } from "../../parts/fields.tsx";
 import { Badge, Facts, Figures, Heading, Panel } from "../../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 import { SelectionPanel } from "./dead-letter-selection.tsx";
 import { Trend } from "./dead-letters.tsx";
 import { EditDialog } from "./edit-dialog.tsx";
@@ -19,8 +20,8 @@ type DeadLetter = ApiSchema["DeadLetter"];
 type Group = ApiSchema["DeadLetterGroup"];
 
 export function DeadLetterGroupScreen({ group: id }: { readonly group: string }) {
-  const { route } = useSession();
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
+  const refusal = useRefusal();
   const [edited, setEdited] = useState<DeadLetter | null>(null);
   const groups = useLoad<ApiSchema["DeadLetterGroups"]>(useScopedPath("/dead-letters"), LIVE_MS);
   const itemsPath = useScopedPath(`/dead-letters/${encodeURIComponent(id)}/items`, { cursor });
@@ -35,7 +36,6 @@ export function DeadLetterGroupScreen({ group: id }: { readonly group: string })
       >
         {sample !== undefined && <Badge tone="bad">{sample.errorClass}</Badge>}
       </Heading>
-      <LoadError loaded={loaded} what="Dead letters" />
       {group !== undefined && <GroupFigures group={group} />}
       {sample !== undefined && (
         <SelectionPanel
@@ -43,30 +43,19 @@ export function DeadLetterGroupScreen({ group: id }: { readonly group: string })
           path={null}
         />
       )}
-      {sample === undefined ? (
-        loaded.error === null && loaded.data === null && <Waiting rows={10} />
-      ) : (
-        <Sample sample={sample} onEdit={() => setEdited(sample)} />
-      )}
-      <Panel title="Dead letters of this group" flush>
-        {loaded.data !== null && loaded.data.items.length === 0 && (
-          <Empty title="The group is empty">Its dead letters were redriven or dropped.</Empty>
-        )}
-        {loaded.data !== null && loaded.data.items.length > 0 && (
-          <Items items={loaded.data.items} onEdit={setEdited} />
-        )}
-        {loaded.data !== null && (loaded.data.next !== null || cursor !== null) && (
-          <Pager
-            note=""
-            first={cursor === null ? null : linkTo(["dead-letters", id])}
-            next={
-              loaded.data.next === null
-                ? null
-                : linkTo(["dead-letters", id], { cursor: loaded.data.next })
-            }
-          />
-        )}
-      </Panel>
+      {sample !== undefined && <Sample sample={sample} onEdit={() => setEdited(sample)} />}
+      <ListPanel
+        title="Dead letters of this group"
+        label="Dead letters"
+        loaded={loaded}
+        items={({ items }) => items}
+        columns={itemColumns(setEdited, refusal)}
+        keyOf={({ key }) => key}
+        link={[["dead-letters", id]]}
+        waiting={10}
+      >
+        <Empty title="The group is empty">Its dead letters were redriven or dropped.</Empty>
+      </ListPanel>
       {edited !== null && <EditDialog deadLetter={edited} onClose={() => setEdited(null)} />}
     </>
   );
@@ -131,35 +120,29 @@ function Sample({ sample, onEdit }: { readonly sample: DeadLetter; readonly onEd
   );
 }
 
-interface ItemsProps {
-  readonly items: readonly DeadLetter[];
-  readonly onEdit: (item: DeadLetter) => void;
-}
-
-function Items({ items, onEdit }: ItemsProps) {
-  const refusal = useRefusal();
-  const columns: readonly RowColumn<DeadLetter>[] = [
-    {
-      label: "Record",
-      cell: ({ key, name, message }) => (
-        <>
-          <a href={linkTo(["records", key])}>{name}</a>
-          <div class="small muted">{message}</div>
-        </>
-      ),
-    },
-    { label: "Attempts", kind: "number", cell: ({ attempts }) => countText(attempts) },
-    { label: "Event time", kind: "tight", cell: ({ eventTime }) => timeText(eventTime) },
-    { label: "Failed", kind: "tight", cell: ({ lastFailedAt }) => timeText(lastFailedAt) },
-    {
-      label: "Action",
-      kind: "tight",
-      cell: (item) => (
-        <ActionButton refusal={refusal} onAct={() => onEdit(item)}>
-          Edit copy…
-        </ActionButton>
-      ),
-    },
-  ];
-  return <Rows label="Dead letters" columns={columns} items={items} keyOf={({ key }) => key} />;
-}
+const itemColumns = (
+  onEdit: (item: DeadLetter) => void,
+  refusal: string | null,
+): readonly RowColumn<DeadLetter>[] => [
+  {
+    label: "Record",
+    cell: ({ key, name, message }) => (
+      <>
+        <a href={linkTo(["records", key])}>{name}</a>
+        <div class="small muted">{message}</div>
+      </>
+    ),
+  },
+  { label: "Attempts", kind: "number", cell: ({ attempts }) => countText(attempts) },
+  { label: "Event time", kind: "tight", cell: ({ eventTime }) => timeText(eventTime) },
+  { label: "Failed", kind: "tight", cell: ({ lastFailedAt }) => timeText(lastFailedAt) },
+  {
+    label: "Action",
+    kind: "tight",
+    cell: (item) => (
+      <ActionButton refusal={refusal} onAct={() => onEdit(item)}>
+        Edit copy…
+      </ActionButton>
+    ),
+  },
+];

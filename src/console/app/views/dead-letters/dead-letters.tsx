@@ -8,9 +8,10 @@ import { linkTo } from "../../data/route.ts";
 import { useScopedPath, useSession } from "../../data/session.ts";
 import { LIVE_MS, useLoad } from "../../data/use-load.ts";
 import { Sparkline } from "../../parts/chart.tsx";
-import { Badge, Heading, Panel } from "../../parts/layout.tsx";
-import { Empty, LoadError, Notice, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { Badge, Heading } from "../../parts/layout.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty, Notice } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 import { JobsPanel } from "../jobs-panel.tsx";
 import { SelectionPanel } from "./dead-letter-selection.tsx";
 
@@ -41,10 +42,9 @@ const columns = (now: number): readonly RowColumn<Group>[] => [
 export function DeadLettersScreen() {
   const { route, now } = useSession();
   const filter = filterIn(route);
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const loaded = useLoad<Groups>(useScopedPath("/dead-letters", { cursor }), LIVE_MS);
   const { data } = loaded;
-  const groups = data?.groups.filter((group) => matches(group, filter)) ?? [];
   const note =
     data === null ? "" : `${countText(data.total)}${data.more ? "+" : ""} in all, by cause`;
   return (
@@ -53,26 +53,18 @@ export function DeadLettersScreen() {
         title="Dead letters"
         lead="Messages that could not be processed, with the reason. Fix the cause, then redrive."
       />
-      <LoadError loaded={loaded} what="Dead letters" />
       <SelectionPanel key={JSON.stringify(filter)} filter={filter} path={["dead-letters"]} />
-      <Panel title="Groups" note={note} flush>
-        {data === null && loaded.error === null && <Waiting rows={6} />}
-        {groups.length > 0 && (
-          <Rows label="Groups" columns={columns(now)} items={groups} keyOf={({ id }) => id} />
-        )}
-        {data !== null && groups.length === 0 && <NoGroups total={data.total} />}
-        {data !== null && (data.next !== null || cursor !== null) && (
-          <Pager
-            note=""
-            first={cursor === null ? null : linkTo(["dead-letters"], filterQuery(filter))}
-            next={
-              data.next === null
-                ? null
-                : linkTo(["dead-letters"], { ...filterQuery(filter), cursor: data.next })
-            }
-          />
-        )}
-      </Panel>
+      <ListPanel
+        label="Groups"
+        note={note}
+        loaded={loaded}
+        items={({ groups }) => groups.filter((group) => matches(group, filter))}
+        columns={columns(now)}
+        keyOf={({ id }) => id}
+        link={[["dead-letters"], filterQuery(filter)]}
+      >
+        {data !== null && <NoGroups total={data.total} />}
+      </ListPanel>
       {data?.more && (
         <Notice tone="none" title="Still counting" live>
           These are the first {amountText(data.total, "dead letter")}. The page updates itself.

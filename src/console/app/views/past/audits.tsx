@@ -3,12 +3,13 @@
 import type { ApiSchema } from "../../../api/api-schema.ts";
 import { countText, timeText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";
-import { useScopedPath, useSession } from "../../data/session.ts";
+import { useScopedPath } from "../../data/session.ts";
 import { LIVE_MS, useLoad } from "../../data/use-load.ts";
 import { CommandLine } from "../../parts/code.tsx";
-import { Badge, Heading, Panel, type Tone } from "../../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { Badge, Heading, type Tone } from "../../parts/layout.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 
 type Audit = ApiSchema["Audit"];
 
@@ -45,10 +46,8 @@ const COLUMNS: readonly RowColumn<Audit>[] = [
 ];
 
 export function AuditsScreen() {
-  const { route } = useSession();
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const loaded = useLoad<ApiSchema["AuditList"]>(useScopedPath("/audits", { cursor }), LIVE_MS);
-  const { data } = loaded;
   return (
     <>
       <Heading
@@ -56,26 +55,20 @@ export function AuditsScreen() {
         crumbs={[{ text: "Time", href: linkTo(["time"]) }]}
         lead="Bucket, ledger and sink compared: is every object version applied exactly once?"
       />
-      <LoadError loaded={loaded} what="Audits" />
-      <Panel title="Audits" note="newest first" flush>
-        {data === null && loaded.error === null && <Waiting rows={6} />}
-        {data !== null && data.audits.length > 0 && (
-          <Rows label="Audits" columns={COLUMNS} items={data.audits} keyOf={({ id }) => id} />
-        )}
-        {data !== null && data.audits.length === 0 && (
-          <Empty title="No audits">
-            Run one with <code>tidegate audit pipeline.ts</code>. The ledger keeps the results of
-            the latest audits.
-          </Empty>
-        )}
-        {data !== null && (data.next !== null || cursor !== null) && (
-          <Pager
-            note=""
-            first={cursor === null ? null : linkTo(["audits"])}
-            next={data.next === null ? null : linkTo(["audits"], { cursor: data.next })}
-          />
-        )}
-      </Panel>
+      <ListPanel
+        label="Audits"
+        note="newest first"
+        loaded={loaded}
+        items={({ audits }) => audits}
+        columns={COLUMNS}
+        keyOf={({ id }) => id}
+        link={[["audits"]]}
+      >
+        <Empty title="No audits">
+          Run one with <code>tidegate audit pipeline.ts</code>. The ledger keeps the results of the
+          latest audits.
+        </Empty>
+      </ListPanel>
       <CommandLine text="tidegate audit pipeline.ts --out statement.json" />
     </>
   );

@@ -3,12 +3,13 @@
 import type { ApiSchema } from "../../../api/api-schema.ts";
 import { countText, timeText } from "../../data/format.ts";
 import { linkTo } from "../../data/route.ts";
-import { useScopedPath, useSession } from "../../data/session.ts";
+import { useScopedPath } from "../../data/session.ts";
 import { LIVE_MS, useLoad } from "../../data/use-load.ts";
 import { CommandLine } from "../../parts/code.tsx";
-import { Badge, Heading, Panel, type Tone } from "../../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { Badge, Heading, type Tone } from "../../parts/layout.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 
 type Replay = ApiSchema["Replay"];
 
@@ -46,11 +47,9 @@ const COLUMNS: readonly RowColumn<Replay>[] = [
 ];
 
 export function ReplaysScreen() {
-  const { route } = useSession();
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const path = useScopedPath("/replays", { cursor });
   const loaded = useLoad<ApiSchema["ReplayList"]>(path, LIVE_MS);
-  const { data } = loaded;
   return (
     <>
       <Heading
@@ -58,26 +57,20 @@ export function ReplaysScreen() {
         crumbs={[{ text: "Time", href: linkTo(["time"]) }]}
         lead="Past records through the pipeline again, beside the live tables."
       />
-      <LoadError loaded={loaded} what="Replays" />
-      <Panel title="Replays" note="newest first" flush>
-        {data === null && loaded.error === null && <Waiting rows={6} />}
-        {data !== null && data.replays.length > 0 && (
-          <Rows label="Replays" columns={COLUMNS} items={data.replays} keyOf={({ run }) => run} />
-        )}
-        {data !== null && data.replays.length === 0 && (
-          <Empty title="No replays">
-            Start one with <code>tidegate replay pipeline.ts --from TIME --to TIME</code>. It writes
-            to shadow tables, and this page compares them with the live ones.
-          </Empty>
-        )}
-        {data !== null && (data.next !== null || cursor !== null) && (
-          <Pager
-            note=""
-            first={cursor === null ? null : linkTo(["replays"])}
-            next={data.next === null ? null : linkTo(["replays"], { cursor: data.next })}
-          />
-        )}
-      </Panel>
+      <ListPanel
+        label="Replays"
+        note="newest first"
+        loaded={loaded}
+        items={({ replays }) => replays}
+        columns={COLUMNS}
+        keyOf={({ run }) => run}
+        link={[["replays"]]}
+      >
+        <Empty title="No replays">
+          Start one with <code>tidegate replay pipeline.ts --from TIME --to TIME</code>. It writes
+          to shadow tables, and this page compares them with the live ones.
+        </Empty>
+      </ListPanel>
       <CommandLine text="tidegate replay list" />
     </>
   );

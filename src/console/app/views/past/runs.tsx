@@ -6,9 +6,10 @@ import { linkTo } from "../../data/route.ts";
 import { useScopedPath, useSession } from "../../data/session.ts";
 import { LIVE_MS, useLoad } from "../../data/use-load.ts";
 import { CodeBlock } from "../../parts/code.tsx";
-import { Badge, Heading, Panel } from "../../parts/layout.tsx";
-import { Empty, LoadError, Waiting } from "../../parts/notices.tsx";
-import { Pager, type RowColumn, Rows } from "../../parts/rows.tsx";
+import { Badge, Heading } from "../../parts/layout.tsx";
+import { ListPanel, useCursor } from "../../parts/list-panel.tsx";
+import { Empty } from "../../parts/notices.tsx";
+import type { RowColumn } from "../../parts/rows.tsx";
 
 type Run = ApiSchema["Run"];
 
@@ -63,9 +64,8 @@ function countsText(counts: unknown): string {
 
 export function RunsScreen() {
   const { route } = useSession();
-  const cursor = route.query.get("cursor");
+  const cursor = useCursor();
   const loaded = useLoad<ApiSchema["RunList"]>(useScopedPath("/runs", { cursor }), LIVE_MS);
-  const { data } = loaded;
   return (
     <>
       <Heading
@@ -73,28 +73,17 @@ export function RunsScreen() {
         crumbs={[{ text: "Time", href: linkTo(["time"]) }]}
         lead="Which code processed which records: each life of a process, and each replay."
       />
-      <LoadError loaded={loaded} what="Runs" />
-      <Panel title="Runs" note="newest first" flush>
-        {data === null && loaded.error === null && <Waiting rows={6} />}
-        {data !== null && data.runs.length > 0 && (
-          <Rows
-            label="Runs"
-            columns={columns(route.query.get("run"))}
-            items={data.runs}
-            keyOf={({ id }) => id}
-          />
-        )}
-        {data !== null && data.runs.length === 0 && (
-          <Empty title="No runs">A run appears when a pipeline starts.</Empty>
-        )}
-        {data !== null && (data.next !== null || cursor !== null) && (
-          <Pager
-            note=""
-            first={cursor === null ? null : linkTo(["runs"])}
-            next={data.next === null ? null : linkTo(["runs"], { cursor: data.next })}
-          />
-        )}
-      </Panel>
+      <ListPanel
+        label="Runs"
+        note="newest first"
+        loaded={loaded}
+        items={({ runs }) => runs}
+        columns={columns(route.query.get("run"))}
+        keyOf={({ id }) => id}
+        link={[["runs"]]}
+      >
+        <Empty title="No runs">A run appears when a pipeline starts.</Empty>
+      </ListPanel>
     </>
   );
 }
