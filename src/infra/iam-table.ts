@@ -128,6 +128,11 @@ const CONSUMER: readonly Omit<IamRow, "role">[] = [
   { action: "dynamodb:GetItem", resources: ["ledger"], why: "looks records up" },
   { action: "dynamodb:BatchGetItem", resources: ["ledger"], why: "looks many records up" },
   { action: "dynamodb:PutItem", resources: ["ledger"], why: "claims and commits" },
+  {
+    action: "dynamodb:ConditionCheckItem",
+    resources: ["ledger"],
+    why: "claims an object that a listing found, too",
+  },
   { action: "dynamodb:UpdateItem", resources: ["ledger"], why: "renews leases and counts" },
   { action: "dynamodb:DeleteItem", resources: ["ledger"], why: "removes notes that are obsolete" },
   { action: "dynamodb:Query", resources: ["ledger-notes"], why: "counts halted groups" },

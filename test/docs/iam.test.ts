@@ -51,7 +51,7 @@ const AUTHORISED_AS: Readonly<Record<string, readonly string[]>> = {
   GetBucketNotificationConfiguration: ["GetBucketNotification"],
   GetPublicAccessBlock: ["GetBucketPublicAccessBlock"],
   GetBucketEncryption: ["GetEncryptionConfiguration"],
-  TransactWriteItems: ["PutItem", "DeleteItem"],
+  TransactWriteItems: ["PutItem", "DeleteItem", "ConditionCheckItem"],
 };
 /** No request of their own: S3 and ECS check them for a missing object and the roles of a task. */
 const WITHOUT_CALL = ["s3:ListBucket", "iam:PassRole"];

@@ -11,10 +11,12 @@
 //       state that came back: work to be done again.
 //   W5. A rejection that depends on both items needs one moment at which both were so, because no
 //       write proves it. Either the object was the same before and after the record was read, which
-//       costs nothing as it is read anyway, or the record still is.
+//       costs nothing as it is read anyway, or the record still is. An answer that depends on an
+//       item that it does not write, beside one that it writes, has a check of that item in its
+//       transaction: a claim that asks to confirm, and a stale event that its object absorbs.
 //   W6. A write with an unknown outcome is recognised by its write id wherever it is met (I2).
 
-import type { DynamoDBClient, Put } from "@aws-sdk/client-dynamodb";
+import type { ConditionCheck, DynamoDBClient, Put } from "@aws-sdk/client-dynamodb";
 import {
   GetItemCommand,
   PutItemCommand,
@@ -138,8 +140,8 @@ async function tryRecord(
   const step = stepCall({ key, record, storedInput, object, ref, ...at, retentionMs }, call);
   const isProved = call.call === "commit" && step.result.kind !== "unconfirmed";
   const agrees = ref === null || isProved || sameItem(read.objectBefore, read.object);
-  if (step.record === null && !agrees) {
-    // No put follows that would prove the record, read or guessed: read it (W5).
+  if (step.record === null && step.object === null && !agrees) {
+    // No write follows that would prove the record, read or guessed: read it (W5).
     const item = await getItem(table, pk);
     if (fromRecordItem(item).by !== previous) {
       rememberRecord(read, item);
@@ -160,7 +162,12 @@ async function tryRecord(
   if (step.object !== null && objectKey !== null) {
     puts.push(putIf(table, toObjectItem(objectKey, step.object, by), stored.by));
   }
-  return await write(table, puts, { step, by, read });
+  const checks: ConditionCheck[] = [];
+  if (step.record === null && puts.length > 0) checks.push(unchanged(table, pk, previous)); // W5
+  if ("confirm" in step.result && objectKey !== null) {
+    checks.push(unchanged(table, objectKey, stored.by)); // W5
+  }
+  return await write(table, puts, checks, { step, by, read });
 }
 
 /** The put of a note with its record, on condition that the note is unchanged since it was read. */
@@ -185,9 +192,16 @@ function sameItem(one: ReadItem | undefined, other: ReadItem | undefined): boole
 
 /** A put on condition that the item still has that write id (I1); null means absent. */
 export function putIf({ table }: LedgerTable, Item: DynamoItem, previous: string | null): Put {
+  return { TableName: table, Item, ...ifStill(previous) };
+}
+
+/** The same condition on an item that is not written. */
+function unchanged({ table }: LedgerTable, pk: string, previous: string | null): ConditionCheck {
+  return { TableName: table, Key: { pk: { S: pk } }, ...ifStill(previous) };
+}
+
+function ifStill(previous: string | null) {
   return {
-    TableName: table,
-    Item,
     ...(previous === null
       ? { ConditionExpression: "attribute_not_exists(pk)" }
       : {
@@ -195,7 +209,7 @@ export function putIf({ table }: LedgerTable, Item: DynamoItem, previous: string
           ExpressionAttributeNames: { "#by": "by" },
           ExpressionAttributeValues: { ":previous": { S: previous } },
         }),
-    ReturnValuesOnConditionCheckFailure: "ALL_OLD",
+    ReturnValuesOnConditionCheckFailure: "ALL_OLD" as const,
   };
 }
 
@@ -208,14 +222,18 @@ interface Attempt {
 async function write(
   { client }: LedgerTable,
   puts: readonly Put[],
+  checks: readonly ConditionCheck[],
   { step, by, read }: Attempt,
 ): Promise<RecordResult | "lost"> {
-  const [only, second] = puts;
+  const [only] = puts;
   if (only === undefined) return step.result;
   try {
-    if (second === undefined) await client.send(new PutItemCommand(only));
+    if (puts.length + checks.length === 1) await client.send(new PutItemCommand(only));
     else {
-      const TransactItems = puts.map((Put) => ({ Put }));
+      const TransactItems = [
+        ...puts.map((Put) => ({ Put })),
+        ...checks.map((ConditionCheck) => ({ ConditionCheck })),
+      ];
       await client.send(new TransactWriteItemsCommand({ TransactItems })); // W3
     }
     return step.result;

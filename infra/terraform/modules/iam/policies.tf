@@ -105,6 +105,7 @@ locals {
           "dynamodb:GetItem",
           "dynamodb:BatchGetItem",
           "dynamodb:PutItem",
+          "dynamodb:ConditionCheckItem",
           "dynamodb:UpdateItem",
           "dynamodb:DeleteItem",
         ]
