@@ -42,6 +42,12 @@ export type {
   PipelineCompleteness,
   WaitRequest,
 } from "../operate/completeness.ts";
+export {
+  type Contract,
+  type ContractChange,
+  describeContract,
+  diffContracts,
+} from "../operate/contracts.ts";
 export type {
   DeadLetterAccess,
   DeadLetterEntry,
@@ -60,6 +66,12 @@ export type {
   RedriveSummary,
 } from "../operate/dead-letters.ts";
 export {
+  type Examination,
+  type ExamineOptions,
+  examine,
+  type Finding,
+} from "../operate/doctor.ts";
+export {
   type BackupReport,
   backupFolder,
   type CompactReport,
@@ -73,6 +85,15 @@ export type {
   RetriedRecord,
   RetryOutcome,
 } from "../operate/history.ts";
+export {
+  compareResources,
+  type InfraComparison,
+  type InfraDifference,
+  type InfraOptions,
+  type InfraPlan,
+  planResources,
+  writeTerraform,
+} from "../operate/infra.ts";
 export type {
   BatchJob,
   BatchReport,

@@ -30,6 +30,7 @@ export interface Rule {
   readonly check: (setup: Setup) => readonly Match[];
 }
 
+/** A place where a rule is broken. */
 export interface Finding extends Match {
   readonly rule: Rule;
 }

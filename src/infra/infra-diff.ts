@@ -60,6 +60,7 @@ export interface LiveInfra {
   readonly outboxTable: LiveTable | null;
 }
 
+/** A setting that is not as planned, or a resource that does not exist. */
 export interface InfraDifference {
   /** `queue orders-events`. */
   readonly resource: string;

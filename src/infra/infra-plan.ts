@@ -34,6 +34,7 @@ export interface ArchivePlace {
 
 export type ComputeKind = "none" | "ecs" | "lambda";
 
+/** What the AWS resources of a pipeline should be like. */
 export interface InfraOptions {
   /** Whether events reach the queue through a topic. Default: for buckets. */
   readonly via?: "topic" | "queue" | undefined;
@@ -58,6 +59,7 @@ export interface InfraOptions {
   readonly prefix?: string | undefined;
 }
 
+/** The AWS resources of a pipeline, by name. */
 export interface InfraPlan {
   readonly pipeline: string;
   /** What names of roles, tables and alarms start with. */

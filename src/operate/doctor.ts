@@ -18,6 +18,9 @@ import { readLiveSetup } from "./doctor/live-setup.ts";
 import { observedPipelineOf } from "./doctor/observed-pipeline.ts";
 import { readProject, TERRAFORM_ON_DISK } from "./doctor/project-files.ts";
 
+export type { Finding };
+
+/** What to examine: a pipeline file, live queues, Terraform files or code; at least one of them. */
 export interface ExamineOptions {
   /** A pipeline file. */
   readonly file?: string | undefined;
@@ -32,6 +35,7 @@ export interface ExamineOptions {
   readonly data?: string | undefined;
 }
 
+/** What the doctor read and found. */
 export interface Examination {
   readonly setup: Setup;
   readonly findings: readonly Finding[];
@@ -41,6 +45,7 @@ export interface Examination {
   readonly unread: readonly Unread[];
 }
 
+/** Reads settings and code, and runs the rules of the doctor on them. Changes nothing. */
 export async function examine(options: ExamineOptions): Promise<Examination> {
   const { file, queues = [], terraform } = options;
   const folder = options.code ?? (file === undefined ? undefined : dirname(file));

@@ -19,6 +19,7 @@ import { type WrittenInfra, writeInfra } from "./infra/write-infra.ts";
 export { EXISTENCE, type InfraDifference } from "../infra/infra-diff.ts";
 export type { InfraOptions, InfraPlan } from "../infra/infra-plan.ts";
 
+/** Where the resources are, and how much of them is compared. */
 export interface InfraComparison {
   /** SQS, SNS and S3 endpoint. Default: AWS. */
   readonly endpoint?: string | undefined;

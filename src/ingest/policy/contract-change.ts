@@ -2,6 +2,7 @@
 
 import { canonicalJson } from "../../core/encoding/canonical-json.ts";
 
+/** A field of a contract that changed, and whether everything that was fine before still is. */
 export interface ContractChange {
   readonly path: string;
   readonly compatible: boolean;
