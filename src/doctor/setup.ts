@@ -180,6 +180,8 @@ export interface Setup {
   /** Queues that something else than a queue sends its failures to. */
   readonly failureArns: readonly string[];
   readonly mappings: readonly ObservedMapping[];
+  /** Whether mappings of functions are known, here or in another setup. */
+  readonly functions: boolean;
   readonly pipes: readonly ObservedPipe[];
   readonly scalings: readonly ObservedScaling[];
   /** Whether a service behind a load balancer may be the one that scales. */
@@ -201,6 +203,7 @@ export const EMPTY_SETUP: Setup = {
   dashboards: undefined,
   failureArns: [],
   mappings: [],
+  functions: false,
   pipes: [],
   scalings: [],
   servesRequests: false,
@@ -225,6 +228,7 @@ export function joinSetups(setups: readonly Setup[]): Setup {
     dashboards: boards.length === 0 ? undefined : boards.reduce((sum, count) => sum + count, 0),
     failureArns: setups.flatMap(({ failureArns }) => failureArns),
     mappings: setups.flatMap(({ mappings }) => mappings),
+    functions: setups.some(({ functions, mappings }) => functions || mappings.length > 0),
     pipes: setups.flatMap(({ pipes }) => pipes),
     scalings: setups.flatMap(({ scalings }) => scalings),
     servesRequests: setups.some(({ servesRequests }) => servesRequests),

@@ -56,12 +56,15 @@ export async function examine(options: ExamineOptions): Promise<Examination> {
   const pipeline = file === undefined ? null : await loadPipeline(file);
   if (file !== undefined && pipeline !== null) parts.push(examinePipeline(pipeline, file));
   if (terraform !== undefined) parts.push(examineTerraform(terraform));
-  if (folder !== undefined) parts.push(examineCode(folder, terraform));
+  if (folder !== undefined) parts.push(await examineCode(folder, terraform));
   if (queues.length > 0) parts.push(await examineLive(options, queues, pipeline));
-  const setup = joinSetups(parts.map((part) => part.setup));
+  const stacks = parts.flatMap((part) => part.stacks ?? []);
+  const functions = stacks.some(({ mappings }) => mappings.length > 0);
+  const main = joinSetups([...parts.map((part) => part.setup), { ...EMPTY_SETUP, functions }]);
+  const setups = [main, ...stacks];
   return {
-    setup,
-    findings: withoutIgnored(diagnose(setup), linesOf),
+    setup: joinSetups(setups),
+    findings: withoutIgnored(diagnose(...setups), linesOf),
     checked: parts.map(({ checked }) => checked),
     unread: parts.flatMap(({ unread }) => unread),
   };
@@ -77,6 +80,8 @@ function linesOf(file: string): readonly string[] | null {
 
 interface Examined {
   readonly setup: Setup;
+  /** Setups that have nothing to do with the others. */
+  readonly stacks?: readonly Setup[];
   readonly checked: string;
   readonly unread: readonly Unread[];
 }
@@ -97,13 +102,19 @@ function counted({ queues, alarms = [] }: Setup): string {
   return `queues: ${queues.length}, alarms: ${alarms.length}`;
 }
 
-function examineCode(folder: string, terraform: string | undefined): Examined {
+async function examineCode(folder: string, terraform: string | undefined): Promise<Examined> {
   const project = readProject(folder);
+  const { templates } = project;
   const { patterns, unread } = readCode(project.code, project.documents);
+  const read = templates.length === 0 ? null : await import("../doctor/template/read-templates.ts");
+  const reading = read?.readTemplates(templates) ?? { stacks: [], unread: [] };
+  const { stacks } = reading;
+  const beside = terraformBeside(project.terraform, terraform);
   return {
     setup: { ...EMPTY_SETUP, code: patterns },
-    checked: `code in ${folder} (files: ${project.code.length})`,
-    unread: [...project.unread, ...unread, ...terraformBeside(project.terraform, terraform)],
+    stacks,
+    checked: `code in ${folder} (files: ${project.code.length}, templates: ${stacks.length})`,
+    unread: [...project.unread, ...unread, ...reading.unread, ...beside],
   };
 }
 

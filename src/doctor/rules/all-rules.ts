@@ -34,9 +34,9 @@ export function findRule(word: string): Rule | undefined {
   return RULES.find(({ id, name }) => id.toLowerCase() === wanted || name === wanted);
 }
 
-/** Everything that the rules find, errors first. */
-export function diagnose(setup: Setup): readonly Finding[] {
-  const findings = findingsOf(RULES, setup);
+/** Everything that the rules find in each setup, errors first. */
+export function diagnose(...setups: readonly Setup[]): readonly Finding[] {
+  const findings = setups.flatMap((setup) => findingsOf(RULES, setup));
   return (["error", "warning", "note"] as const).flatMap((severity) =>
     findings.filter(({ rule }) => rule.severity === severity),
   );

@@ -2,6 +2,7 @@
 // the pipeline that reads it.
 //   U1. A queue that gets the failures of a schedule, a rule, a function or a subscription is a
 //       dead-letter queue, too. So is one whose name says so: its source may be defined elsewhere.
+//   U2. A queue beside one whose dead-letter queue is not known may be just that.
 
 import type { ObservedPipeline, ObservedQueue, RedriveTarget, Setup } from "../setup.ts";
 
@@ -11,8 +12,6 @@ export interface ConsumedQueue {
   readonly deadLetters: ObservedQueue | null;
   /** Null if another program reads the queue. */
   readonly pipeline: ObservedPipeline | null;
-  /** Whether a queue beside it names a dead-letter queue that is not known, which may be it. */
-  readonly mayBeTarget: boolean;
   /** Whether Lambda or a pipe receives its messages, or may. */
   readonly polledByAws: boolean;
 }
@@ -25,9 +24,11 @@ export function consumedQueues(setup: Setup): readonly ConsumedQueue[] {
     ...setup.subscriptions.map(({ deadLetterArn }) => deadLetterArn),
   ]);
   const { queueName = null } = pipeline ?? {};
-  const sources = queues.filter(({ arn, name, redrive, redriveAllow }) => {
+  const sources = queues.filter((queue) => {
+    const { arn, name, redrive, redriveAllow } = queue;
     if (targets.has(arn) || redriveAllow?.permission === "byQueue") return false;
     if (name === queueName || (redrive !== null && redrive !== undefined)) return true;
+    if (redrive === null && queues.some((other) => isUnclear(other, queue))) return false; // U2
     return !failures.has(arn) && !isDeadLetterName(name); // U1
   });
   const loops = queues.some(({ arn }) => targets.has(arn));
@@ -42,7 +43,6 @@ export function consumedQueues(setup: Setup): readonly ConsumedQueue[] {
     queue,
     deadLetters: queues.find(({ arn }) => arn === queue.redrive?.deadLetterArn) ?? null,
     pipeline: read.includes(queue) ? pipeline : null,
-    mayBeTarget: queues.some((other) => other !== queue && isUnclear(other, queue)),
     polledByAws: pollers.has(queue.arn) || pollers.has(""),
   }));
 }
@@ -52,7 +52,7 @@ const DEAD_LETTER_NAME =
 
 /** Whether the name of a queue says that it gets dead letters. */
 export function isDeadLetterName(name: string): boolean {
-  return DEAD_LETTER_NAME.test(name);
+  return DEAD_LETTER_NAME.test(name.replaceAll(/([a-z0-9])([A-Z])/g, "$1-$2"));
 }
 
 /** Queues that are dead-letter queues of each other: the one that is meant, or the first. */

@@ -181,7 +181,7 @@ export const CONSUMER_CODE_RULES: readonly Rule[] = [
     consequence: "One poison message makes Lambda process the good messages of its batch again.",
     fix: "Return batchItemFailures, and set ReportBatchItemFailures on the event source mapping.",
     check: (setup) =>
-      setup.mappings.length > 0 // TGD039 knows more.
+      setup.functions || setup.mappings.length > 0 // TGD039 knows more.
         ? []
         : fromCode(
             "batch-fails-whole",

@@ -58,8 +58,8 @@ export const DEAD_LETTER_RULES: readonly Rule[] = [
     consequence:
       "A message that crashes every consumer is redelivered until its retention ends. Then SQS deletes it.",
     fix: "Create a queue of the same type and name it in a RedrivePolicy with maxReceiveCount 25.",
-    check: forQueues(({ queue, pipeline, mayBeTarget }) =>
-      queue.redrive !== null || mayBeTarget
+    check: forQueues(({ queue, pipeline }) =>
+      queue.redrive !== null
         ? null
         : `queue ${queue.name} has no dead-letter queue, so a message that crashes every consumer ` +
           `is redelivered until its retention ends, and is then lost; create a ` +

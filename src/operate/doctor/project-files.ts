@@ -10,8 +10,10 @@ import type { CodeFile } from "../../doctor/code/code-context.ts";
 import type { TerraformSource } from "../../doctor/terraform/load-terraform.ts";
 import type { Unread } from "../../doctor/unread.ts";
 
-const SKIPPED = new Set(["node_modules", "dist", "build", "out", "coverage", "vendor"]);
+const SKIPPED = new Set(["node_modules", "dist", "build", "out", "coverage", "vendor", "cdk.out"]);
 const CODE = /(?<!\.d)\.([mc]?[jt]s|[jt]sx)$/;
+const TEMPLATE = /\.(ya?ml|json|template)$/;
+const NAMES_MESSAGES = /AWS::(SQS|SNS|Pipes|Lambda::EventSource|Serverless::Function)|^functions:/m;
 const DOCUMENT = /\.(md|ya?ml)$|(^|\/)package\.json$/;
 /** Languages that the doctor does not read: a file in them counts if it names queues. */
 const OTHER_LANGUAGE = /\.(py|go|java|kt|scala|cs|rb|php|rs)$/;
@@ -23,6 +25,8 @@ const FOLDERS_DEEP_MAX = 24;
 export interface ProjectFiles {
   readonly code: readonly CodeFile[];
   readonly documents: readonly CodeFile[];
+  /** Files that may be templates of CloudFormation, SAM or the Serverless Framework. */
+  readonly templates: readonly CodeFile[];
   /** Folders with Terraform files. */
   readonly terraform: readonly string[];
   readonly unread: readonly Unread[];
@@ -40,6 +44,7 @@ export function readProject(folder: string): ProjectFiles {
 class ProjectWalk {
   readonly #code: CodeFile[] = [];
   readonly #documents: CodeFile[] = [];
+  readonly #templates: CodeFile[] = [];
   readonly #terraform = new Set<string>();
   readonly #unread: Unread[] = [];
   #beyond = 0;
@@ -51,6 +56,7 @@ class ProjectWalk {
     return {
       code: this.#code,
       documents: this.#documents,
+      templates: this.#templates,
       terraform: [...this.#terraform],
       unread: [...this.#unread, ...more],
     };
@@ -75,13 +81,15 @@ class ProjectWalk {
     if (file.endsWith(".tf")) this.#terraform.add(join(path, ".."));
     const list = CODE.test(file) ? this.#code : DOCUMENT.test(file) ? this.#documents : null;
     const other = OTHER_LANGUAGE.test(file);
-    if (list === null && !other) return;
+    const template = TEMPLATE.test(file);
+    if (list === null && !other && !template) return;
     if (this.#code.length + this.#documents.length >= FILES_MAX) {
       this.#beyond += 1; // J2
       return;
     }
     const size = this.#attempt(file, () => statSync(path).size);
     if (size === null) return;
+    if (size > FILE_BYTES_MAX && list === null) return; // Data, and not a template.
     if (size > FILE_BYTES_MAX) {
       const text = `${file} is larger than ${FILE_BYTES_MAX / 1_024} KB`;
       this.#unread.push({ reason: "large", text }); // J2
@@ -90,7 +98,8 @@ class ProjectWalk {
     const text = this.#attempt(file, () => read(path));
     if (text === null) return;
     list?.push({ file, text });
-    if (list === null && NAMES_QUEUES.test(text)) {
+    if (template && NAMES_MESSAGES.test(text)) this.#templates.push({ file, text });
+    if (other && NAMES_QUEUES.test(text)) {
       const language = `${file} uses queues in a language that the doctor does not read`;
       this.#unread.push({ reason: "format", text: language });
     }
