@@ -77,7 +77,6 @@ function elsewhere(): HttpReply {
 
 async function openConsole(options: StartConsoleOptions): Promise<ConsoleHttp> {
   const { pipeline, queue, deadLetterQueue, endpoint, region } = options;
-  const late = pipeline?.eventTime.late;
   const lateQueue = pipeline === null ? undefined : lateQueueOf(pipeline);
   const server = await findServer(options);
   const environment =
@@ -87,9 +86,13 @@ async function openConsole(options: StartConsoleOptions): Promise<ConsoleHttp> {
     prefix: pipeline?.source.prefix ?? "",
     queue: environment?.queue.name ?? null,
     deadLetterQueue: environment?.deadLetters?.name ?? null,
-    lateQueue: typeof late === "object" ? late.queue : null,
+    lateQueue: lateQueue ?? null,
   };
   const cloud = await openAwsCloud(server, roles);
+  const release = async () => {
+    await environment?.close();
+    await cloud.close();
+  };
   const exposed = !isLoopback(options.host);
   const queues = environment && {
     queue: environment.queue,
@@ -116,11 +119,13 @@ async function openConsole(options: StartConsoleOptions): Promise<ConsoleHttp> {
     outage: () => null,
     operator: { endpoint, region, ...queues },
     onError: options.onError,
+  }).catch(async (error: unknown) => {
+    await release();
+    throw error;
   });
   const close = async () => {
     await console.close();
-    await environment?.close();
-    await cloud.close();
+    await release();
   };
   return { ...console, close };
 }

@@ -10,15 +10,18 @@ import { readLiveSetup } from "./live-setup.ts";
 import { observedPipelineOf } from "./observed-pipeline.ts";
 
 export interface SetupCheckOptions {
-  readonly pipeline: Pipeline | null;
   /** The file of the pipeline, or its name. */
   readonly file: string;
   readonly queues: readonly string[];
   readonly server: Server;
 }
 
-export async function readSetupCheck(options: SetupCheckOptions, now: number) {
-  const { pipeline, file, queues, server } = options;
+export async function readSetupCheck(
+  pipeline: Pipeline | null,
+  options: SetupCheckOptions,
+  now: number,
+) {
+  const { file, queues, server } = options;
   const setups: Setup[] = [];
   const unknown: string[] = [];
   if (pipeline !== null) {

@@ -44,7 +44,7 @@ export interface WatchOptions extends Pick<FlowSources, "pipeline" | "running" |
   /** What is in the queues; null if they cannot be looked at. */
   readonly looks: (() => Promise<readonly QueueLook[]>) | null;
   readonly objects: ObjectSource | null;
-  readonly setup: Omit<SetupCheckOptions, "pipeline">;
+  readonly setup: SetupCheckOptions;
 }
 
 const SCOPES_MS = 5_000;
@@ -108,11 +108,10 @@ export async function openWatch(options: WatchOptions): Promise<Watch> {
   await hasLedger();
   const factsOf = scopeFacts(options, thread?.pages ?? null, hasLedger);
   const pipelines = createRefresher(clock, async () => pipelinesOf(options), SCOPES_MS);
-  const { file, queues, server } = options.setup;
-  const checked = { pipeline, file, queues, server };
-  const setup = createRefresher(clock, () => checkSetup(checked), SETUP_MS);
+  const setup = createRefresher(clock, () => checkSetup(pipeline, options.setup), SETUP_MS);
   const names = { bucket: options.roles.bucket, topic: options.topic };
-  const sources = { ...options, clock, names, figures: figuresOf(options) };
+  const { running, outage } = options;
+  const sources = { clock, pipeline, running, names, figures: figuresOf(options), outage };
   const pages = pagesOf(thread?.pages ?? null, mask, hasLedger);
   return {
     hasLedger,
@@ -141,10 +140,10 @@ export async function openWatch(options: WatchOptions): Promise<Watch> {
   };
 }
 
-async function checkSetup(options: SetupCheckOptions) {
+async function checkSetup(pipeline: Pipeline | null, options: SetupCheckOptions) {
   // Loaded here to keep the start of a server fast.
   const { readSetupCheck } = await import("../doctor/setup-check.ts");
-  return readSetupCheck(options, clock.now());
+  return readSetupCheck(pipeline, options, clock.now());
 }
 
 /** Looks for the ledger until it is there (W2); a wrong one fails. */

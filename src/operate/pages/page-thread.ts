@@ -39,7 +39,10 @@ interface Waiter {
 const ENTRY = `./page-thread-entry.${import.meta.url.endsWith(".ts") ? "ts" : "js"}`;
 const CLOSED = "the console is closed";
 
-/** Reads of a ledger, in another thread: each method by its name. Tests pass another `entry`. */
+/**
+ * Reads of a ledger, in another thread: each method by its name. Every name is a method, also `then`,
+ * so never return `pages` from an async function. Tests pass another `entry`.
+ */
 export function createPageThread(
   data: PageThreadData,
   entry = new URL(ENTRY, import.meta.url),
