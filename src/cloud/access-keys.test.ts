@@ -10,7 +10,9 @@ const without = (name: keyof typeof KEY) => {
 
 test("a key is its account's root user, unless it names a user or a role", () => {
   const role = "arn:aws:iam::000000000000:role/reader";
-  const keys = readAccessKeys({ keys: [KEY, { ...KEY, accessKeyId: "B", principal: role }] });
+  const keys = readAccessKeys({
+    keys: [KEY, { ...KEY, accessKeyId: "B", principal: role, policies: [] }],
+  });
   expect(keys.get("AKID")?.caller.arn).toBe("arn:aws:iam::000000000000:root");
   expect(keys.get("B")?.caller).toMatchObject({ arn: role, account: "000000000000" });
 });
@@ -40,6 +42,42 @@ test.each([
     "a principal of another account",
     { keys: [{ ...KEY, principal: "arn:aws:iam::111111111111:role/r" }] },
     /^auth: keys\[0\]: principal ".+" is not a user or role such as /,
+  ],
+  [
+    "a role without policies",
+    { keys: [{ ...KEY, principal: "arn:aws:iam::000000000000:role/r" }] },
+    /^auth: keys\[0\]: the field "policies" is missing/,
+  ],
+  [
+    "a policy that does not parse",
+    { keys: [{ ...KEY, policies: ["{"] }] },
+    "auth: keys[0]: policies[0]: is not valid JSON",
+  ],
+  [
+    "a policy without statements",
+    { keys: [{ ...KEY, policies: [{ Version: "2012-10-17" }] }] },
+    "auth: keys[0]: policies[0]: the Statement is missing",
+  ],
+  [
+    "a misspelt operator",
+    {
+      keys: [
+        {
+          ...KEY,
+          policies: [
+            {
+              Statement: {
+                Effect: "Allow",
+                Action: "*",
+                Resource: "*",
+                Condition: { StringEqual: { "aws:username": "a" } },
+              },
+            },
+          ],
+        },
+      ],
+    },
+    'auth: keys[0]: policies[0]: Statement[0]: unknown condition operator "StringEqual"',
   ],
   ["one id twice", { keys: [KEY, KEY] }, 'auth: keys[1]: the accessKeyId "AKID" is there twice'],
   ["a number", { keys: [{ ...KEY, secretAccessKey: 7 }] }, /"secretAccessKey" is not a text$/],

@@ -5,6 +5,7 @@
 
 import type { AccessKey } from "../broker/wire/auth/access-key.ts";
 import { userIdOf } from "../broker/wire/sqs/sender-id.ts";
+import { checkIdentityPolicy } from "../core/access/check-identity-policy.ts";
 import { refuseConfig } from "../core/errors.ts";
 import { isObject } from "../core/is-object.ts";
 
@@ -20,11 +21,23 @@ export interface CloudKey {
   readonly account: string;
   /** The token that requests must have beside the signature. */
   readonly sessionToken?: string;
-  /** ARN of a user or a role in the account. Default: the account itself, as its root user. */
+  /**
+   * ARN of a user, role or session in the account. Default: a user with policies is named after its
+   * key; without policies it is the root user of the account.
+   */
   readonly principal?: string;
+  /** Policies of the user or role, documents of IAM. A root user has none and may do everything. */
+  readonly policies?: readonly (string | object)[];
 }
 
-const FIELDS = ["accessKeyId", "secretAccessKey", "account", "sessionToken", "principal"];
+const FIELDS = [
+  "accessKeyId",
+  "secretAccessKey",
+  "account",
+  "sessionToken",
+  "principal",
+  "policies",
+];
 const PRINCIPAL =
   /^arn:aws:(?:iam::(\d{12}):(?:root|(?:user|role)\/[\w+=,.@/-]+)|sts::(\d{12}):assumed-role\/[\w+=,.@-]+\/[\w+=,.@-]+)$/;
 
@@ -60,19 +73,47 @@ function readKey(item: unknown, location: string): AccessKey {
     invalid(`${location}: accessKeyId must be 1 to 128 letters, digits, "_" or "-"`);
   }
   if (!/^\d{12}$/.test(account)) invalid(`${location}: account "${account}" is not 12 digits`);
-  const arn = optional(item, "principal", location) ?? `arn:aws:iam::${account}:root`;
+  const policies = readPolicies(item.policies, location);
+  const own = policies === null ? "root" : `user/${accessKeyId}`;
+  const arn = optional(item, "principal", location) ?? `arn:aws:iam::${account}:${own}`;
   const match = PRINCIPAL.exec(arn);
   if (match === null || (match[1] ?? match[2]) !== account) {
     const example = `arn:aws:iam::${account}:role/NAME`;
     invalid(`${location}: principal "${arn}" is not a user or role such as ${example}`);
   }
-  const caller = { userId: userIdOf(arn), account, arn };
+  if (arn.endsWith(":root") !== (policies === null)) {
+    invalid(
+      policies === null
+        ? `${location}: the field "policies" is missing; a user or role without any may do nothing: []`
+        : `${location}: a root user has no policies; name a user or role as principal`,
+    );
+  }
+  const caller = { userId: userIdOf(arn), account, arn, principal: { arn }, policies };
   return {
     accessKeyId,
     secretAccessKey,
     sessionToken: optional(item, "sessionToken", location) ?? null,
     caller,
   };
+}
+
+function readPolicies(value: unknown, location: string): readonly string[] | null {
+  if (value === undefined) return null;
+  if (!Array.isArray(value)) return invalid(`${location}: policies is not a list`);
+  return value.map((item: unknown, index) => {
+    const name = `${location}: policies[${index}]`;
+    const document = typeof item === "string" ? parsed(item, name) : item;
+    const reason = checkIdentityPolicy(document);
+    return reason === null ? JSON.stringify(document) : invalid(`${name}: ${reason}`);
+  });
+}
+
+function parsed(policy: string, name: string): unknown {
+  try {
+    return JSON.parse(policy);
+  } catch {
+    return invalid(`${name}: is not valid JSON`);
+  }
 }
 
 function text(item: Readonly<Record<string, unknown>>, name: string, location: string): string {

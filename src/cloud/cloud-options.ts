@@ -34,8 +34,8 @@ export interface CloudOptions {
   /** Queue that receives the EventBridge events of buckets that have EventBridge enabled. */
   readonly eventBridgeQueue?: string;
   /**
-   * Whether queue policies restrict deliveries from topics and buckets. Default: false. Policies
-   * are then stored and returned, but every topic and bucket may deliver to every queue.
+   * Whether queue policies restrict deliveries from topics and buckets. Default: true with `auth`,
+   * else false. Without it, every topic and bucket may deliver to every queue.
    */
   readonly enforcePolicies?: boolean;
   /**

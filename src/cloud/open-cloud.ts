@@ -206,7 +206,8 @@ function openBroker(
 }
 
 function settingsOf(options: OpenCloudOptions) {
-  const { account = "000000000000", region = "us-east-1", enforcePolicies = false } = options;
+  const { account = "000000000000", region = "us-east-1", auth } = options;
+  const { enforcePolicies = auth !== undefined } = options;
   const { s3EventVersion = EVENT_VERSION, eventBridgeQueue = null } = options;
   return { account, region, enforcePolicies, s3EventVersion, eventBridgeQueue };
 }

@@ -2,7 +2,7 @@
 //   D1. A single value and a list of one value mean the same, as in AWS.
 //   D2. A part that cannot be read is null, which no rule reports (S1 of setup.ts).
 
-import { matchesPattern } from "../core/access-policy.ts";
+import { matchesPattern } from "../core/access/pattern.ts";
 import { UNKNOWN } from "./unknown.ts";
 
 export interface ObservedStatement {

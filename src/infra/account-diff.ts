@@ -5,7 +5,7 @@
 //   A3. Values that belong to an account are not compared: who is notified, which image or function
 //       runs, how many tasks.
 
-import { allowsService, decideAccess } from "../core/access-policy.ts";
+import { allowsService, decideAccess } from "../core/access/access-policy.ts";
 import { type AlarmedResource, type AlarmRow, alarmsOf } from "./alarm-table.ts";
 import { type AwsAccount, type PolicyStatement, policiesOf, resourceArns } from "./iam-policies.ts";
 import { IAM_ROLES, type IamRole } from "./iam-table.ts";

@@ -4,7 +4,7 @@
 //   D3. Policies are compared by what they allow, not by their text: another statement that allows
 //       the same does not count.
 
-import { allowsService, decideAccess } from "../core/access-policy.ts";
+import { allowsService, decideAccess } from "../core/access/access-policy.ts";
 import { SQS_RECEIVE_WAIT_MS_MAX, SQS_RETENTION_MS_MAX } from "../core/limits.ts";
 import type { InfraPlan } from "./infra-plan.ts";
 import { tableDifferences } from "./table-diff.ts";

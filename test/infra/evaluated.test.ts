@@ -4,7 +4,7 @@
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { allowsService, decideAccess } from "../../src/core/access-policy.ts";
+import { allowsService, decideAccess } from "../../src/core/access/access-policy.ts";
 import { alarmsOf } from "../../src/infra/alarm-table.ts";
 import { policiesOf } from "../../src/infra/iam-policies.ts";
 import { IAM_ROLES } from "../../src/infra/iam-table.ts";

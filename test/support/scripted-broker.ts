@@ -126,6 +126,8 @@ export function createWire(script: Script = {}, options: Partial<BrokerHttpOptio
       ) => OperationResult<K>;
       return answer(input);
     },
+    resourcePolicy: () => undefined,
+    topicOfSubscription: () => undefined,
     idle: async () => {},
     close: async () => {},
   };

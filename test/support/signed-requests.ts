@@ -22,6 +22,7 @@ export const TEMPORARY = {
   sessionToken: "a token/with+signs==",
   account: ACCOUNT,
   principal: `arn:aws:sts::${ACCOUNT}:assumed-role/reader/session`,
+  policies: [{ Statement: [{ Effect: "Allow", Action: "*", Resource: "*" }] }],
 } as const;
 export const AUTH: CloudAuth = { keys: [KEY, TEMPORARY] };
 

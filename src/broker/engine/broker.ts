@@ -11,6 +11,9 @@ import type { StoreOutage } from "./store-retry.ts";
  */
 export type BrokerHealth = "ok" | "full" | "failing";
 
+/** What can have a policy. */
+export type ResourceKind = "queue" | "topic" | "bucket";
+
 export interface Broker {
   /** The account and region in its ARNs. */
   readonly account: string;
@@ -31,6 +34,13 @@ export interface Broker {
     input: OperationInput<K>,
     signal?: AbortSignal,
   ): Promise<OperationResult<K>>;
+  /**
+   * The text of a resource's policy, as the last step left it; undefined if there is none. Throws
+   * while the state is loaded: a policy that denies must not be missed.
+   */
+  resourcePolicy(kind: ResourceKind, name: string): string | undefined;
+  /** The name of a subscription's topic. Throws like resourcePolicy. */
+  topicOfSubscription(id: string): string | undefined;
   /** Resolves when nothing is in progress; long polls do not count. */
   idle(): Promise<void>;
   /** Ends long polls without messages, commits, and closes the store. */

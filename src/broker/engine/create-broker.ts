@@ -1,9 +1,11 @@
 // The broker: the engine as the wire and embedders see it, with the services beside it: the signer
 // of notifications, and the delivery to HTTP endpoints.
 
+import { TidegateError } from "../../core/errors.ts";
 import { succeed } from "../../core/result.ts";
 import type { HttpClient } from "../../ports/http/http-client.ts";
 import type { Signer } from "../../ports/signer.ts";
+import type { BrokerState } from "../model/broker-state.ts";
 import { refuse } from "../model/fault.ts";
 import { FaultPlan } from "../model/fault-plan.ts";
 import type {
@@ -12,7 +14,7 @@ import type {
   OperationOutput,
   OperationResult,
 } from "../model/operations.ts";
-import type { Broker } from "./broker.ts";
+import type { Broker, ResourceKind } from "./broker.ts";
 import { Engine } from "./engine.ts";
 import type { EnginePorts } from "./engine-ports.ts";
 import { HttpDelivery } from "./http-delivery.ts";
@@ -83,6 +85,9 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
       const readable = name === "receive" || name === "peek";
       return signer !== null && readable ? signResult(name, result, signer) : result;
     },
+    resourcePolicy: (kind, name) => policyOf(loaded(engine.state), kind, name),
+    topicOfSubscription: (id) =>
+      loaded(engine.state).topics.subscriptions.get(id)?.topic.record.name,
     async idle() {
       do {
         await engine.idle();
@@ -95,6 +100,17 @@ export async function createBroker(ports: BrokerPorts, options: BrokerOptions): 
       await engine.close();
     },
   };
+}
+
+function loaded(state: BrokerState | null): BrokerState {
+  if (state !== null) return state;
+  throw new TidegateError("TG_STORE_UNAVAILABLE", "the policies are not loaded yet");
+}
+
+function policyOf(state: BrokerState, kind: ResourceKind, name: string): string | undefined {
+  if (kind === "queue") return state.queues.get(name)?.record.attributes.Policy;
+  if (kind === "bucket") return state.buckets.get(name)?.configs?.policy ?? undefined;
+  return state.topics.byName.get(name)?.record.attributes.Policy;
 }
 
 function createHttpDelivery(

@@ -77,7 +77,7 @@ export class Engine {
   #inbox: PendingOperation[] = [];
   /** Operations with long replies that wait until there is space for them (W11). */
   readonly #heldBack: PendingOperation[] = [];
-  #state: BrokerState | null = null;
+  state: BrokerState | null = null;
   #cache: ContentCache;
   #scheduled = false;
   #recovering = false;
@@ -121,7 +121,7 @@ export class Engine {
     await store.commit(changes);
     this.#cache = new ContentCache(this.#cacheBytesMax, state.sequence + 1);
     this.#numbers.continueFrom(state.sequence);
-    this.#state = state;
+    this.state = state;
     this.storeRetry.noteRecovery(store.space?.waitsFor ?? null, now);
     this.#housekeeping.reset(now);
     this.#alarmed = true; // Continues move tasks and garbage collection of an earlier run.
@@ -155,7 +155,7 @@ export class Engine {
     this.#resumeHeldBack();
     await this.idle();
     this.#endLongPolls(); // Those that were still in the inbox and began to wait since.
-    if (this.#state !== null) await this.#time.saveTo(this.#ports.store);
+    if (this.state !== null) await this.#time.saveTo(this.#ports.store);
     await this.#ports.store.close();
   }
 
@@ -165,7 +165,7 @@ export class Engine {
   }
 
   get health(): BrokerHealth {
-    return this.#admission.health(this.#state !== null);
+    return this.#admission.health(this.state !== null);
   }
 
   #endLongPolls(): void {
@@ -193,7 +193,7 @@ export class Engine {
   #mayRun(): boolean {
     if (this.#recovering) return false;
     if (this.#inFlight.count === 0) return this.#inbox.length > 0 || this.#alarmed;
-    return this.#state !== null && this.#inFlight.takesAnother(this.#inbox.length); // W4, W8
+    return this.state !== null && this.#inFlight.takesAnother(this.#inbox.length); // W4, W8
   }
 
   #schedule(): void {
@@ -207,7 +207,7 @@ export class Engine {
   }
 
   #run(): void {
-    if (this.#state !== null) this.#runBatch(this.#state);
+    if (this.state !== null) this.#runBatch(this.state);
     else if (this.storeRetry.failedRecently()) this.#rejectAll();
     else void this.#recover();
   }
@@ -245,7 +245,7 @@ export class Engine {
       this.#schedule(); // For operations that were not part of this batch.
       return;
     }
-    assert(this.#state === state, "a batch runs on the current state (W8)");
+    assert(this.state === state, "a batch runs on the current state (W8)");
     const changedObjects = batch.objects.touched;
     const { now } = batch;
     const commit = { state, now, operations, answered, changedObjects, turned: false };
@@ -300,7 +300,7 @@ export class Engine {
   #complete(commit: InFlightCommit, failure: { readonly error: unknown } | null): void {
     if (failure !== null) {
       this.#fail(commit, failure.error);
-    } else if (this.#state === commit.state) {
+    } else if (this.state === commit.state) {
       this.storeRetry.noteCommit();
       this.#admission.noteCommit(null);
       this.#setAlarm(commit.state, commit.now);
@@ -360,8 +360,8 @@ export class Engine {
 
   #fail({ state, operations, answered }: FailedBatch, error: unknown): void {
     const rejected = new Set([...operations, ...answered.map(({ operation }) => operation)]);
-    if (this.#state === state) {
-      this.#state = null; // W3, W8
+    if (this.state === state) {
+      this.state = null; // W3, W8
       for (const poll of this.#longPolls.takeAll()) rejected.add(poll);
       this.#alarm.clear();
       this.#retryLater();
@@ -383,7 +383,7 @@ export class Engine {
   }
 
   #endLongPoll(id: number): void {
-    this.#state?.waiting.remove(id);
+    this.state?.waiting.remove(id);
     this.#longPolls.take(id)?.resolve(succeed({ deliveries: [] }));
   }
 

@@ -60,6 +60,8 @@ class ReferenceBroker implements Broker {
   readonly health = "ok";
   readonly clockLeap = null;
   readonly outage = null;
+  readonly resourcePolicy = () => undefined;
+  readonly topicOfSubscription = () => undefined;
   readonly faults = new FaultPlan();
   readonly #disk: RefDisk;
   readonly #clock: Clock;

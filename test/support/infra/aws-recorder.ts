@@ -7,7 +7,7 @@
 import { createServer, type IncomingHttpHeaders, request as send } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { decideAccess } from "../../../src/core/access-policy.ts";
+import { decideAccess } from "../../../src/core/access/access-policy.ts";
 import { type AwsCall, callsOf, type RecordedRequest } from "./aws-calls.ts";
 
 export interface AwsRecorder extends AsyncDisposable {

@@ -4,7 +4,7 @@
 //   N2. A target that does not exist, or is a FIFO queue or topic, is refused when it is set; so is
 //       a queue whose policy denies S3, if policies are enforced.
 
-import { allowsService } from "../../../core/access-policy.ts";
+import { allowsService } from "../../../core/access/access-policy.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { QueueState } from "../sqs/queue.ts";
 import { bucketArn } from "./event-message.ts";

@@ -6,7 +6,7 @@
 //   C3. A replayed copy keeps its deduplication id and bypasses the queue's window; otherwise a
 //       replay of the last five minutes would do nothing.
 
-import { allowsService } from "../../../core/access-policy.ts";
+import { allowsService } from "../../../core/access/access-policy.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import type { BrokerState } from "../broker-state.ts";
 import type { MessageAttribute, SendEntry } from "../operations.ts";

@@ -1,6 +1,6 @@
 // Permissions: AddPermission and RemovePermission edit the statements of the queue's policy.
-// Policies are stored and returned. They restrict deliveries of topics and buckets only if
-// enforcement is on.
+// Policies restrict deliveries of topics and buckets if enforcement is on, and callers if there are
+// keys.
 
 import { utf8ByteLength } from "../../../core/encoding/text.ts";
 import { SQS_PERMISSION_ACTIONS_MAX, SQS_POLICY_BYTES_MAX } from "../../../core/limits.ts";

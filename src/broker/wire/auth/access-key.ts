@@ -1,5 +1,6 @@
 // Access key: who may sign, and what a request's signature says about its caller.
 
+import type { AccessPrincipal } from "../../../core/access/access-policy.ts";
 import type { EpochMs } from "../../../core/units.ts";
 import { senderIdOf } from "../sqs/sender-id.ts";
 
@@ -16,9 +17,22 @@ export interface AccessKey {
 export interface RequestCaller {
   /** The SenderId of messages. */
   readonly userId: string;
+  /** Empty for an anonymous caller. */
   readonly account: string;
   readonly arn: string;
+  readonly principal: AccessPrincipal;
+  /** The texts of the caller's policies; null for a root user, who needs none. */
+  readonly policies: readonly string[] | null;
 }
+
+/** Who sent an unsigned request to a cloud that checks signatures. */
+export const ANONYMOUS: RequestCaller = {
+  userId: "anonymous",
+  account: "",
+  arn: "anonymous",
+  principal: { anonymous: true },
+  policies: [],
+};
 
 /** What signatures are checked against; absent if nothing is. */
 export interface Authority {
@@ -28,5 +42,6 @@ export interface Authority {
 
 /** Everybody, where no signatures are checked. */
 export function onlyCaller(account: string): RequestCaller {
-  return { userId: senderIdOf(account), account, arn: `arn:aws:iam::${account}:user/tidegate` };
+  const arn = `arn:aws:iam::${account}:user/tidegate`;
+  return { userId: senderIdOf(account), account, arn, principal: { arn }, policies: null };
 }

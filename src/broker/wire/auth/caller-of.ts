@@ -4,7 +4,7 @@ import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { HttpRequest } from "../../../ports/http/http.ts";
 import type { Fault } from "../../model/fault.ts";
 import type { ServerContext } from "../protocol/call.ts";
-import type { RequestCaller } from "./access-key.ts";
+import { ANONYMOUS, type RequestCaller } from "./access-key.ts";
 import { authenticate } from "./authenticate.ts";
 import { coralFaultOf } from "./coral-faults.ts";
 
@@ -20,5 +20,7 @@ export function callerOf(
   const signed = authenticate(authority, request, scope);
   if (!signed.ok) return refuseWith(coralFaultOf(signed.fault, scope));
   if (signed.value !== null) return succeed(signed.value.key.caller);
-  return isLink ? succeed(everybody) : refuseWith(coralFaultOf({ kind: "anonymous" }, scope));
+  if (isLink) return succeed(everybody);
+  if (service === "sqs") return succeed(ANONYMOUS); // A queue's policy may allow everybody.
+  return refuseWith(coralFaultOf({ kind: "anonymous" }, scope));
 }

@@ -4,7 +4,7 @@ import { type Result, refuseWith, succeed } from "../../../core/result.ts";
 import type { S3Fault } from "../../model/s3/s3-fault.ts";
 import { bucketOfHost } from "../s3/s3-address.ts";
 import type { S3Call } from "../s3/s3-call.ts";
-import type { AccessKey, Authority } from "./access-key.ts";
+import { ANONYMOUS, type Authority, type RequestCaller } from "./access-key.ts";
 import type { AuthFault } from "./auth-fault.ts";
 import { authenticate } from "./authenticate.ts";
 import { s3FaultOf } from "./s3-faults.ts";
@@ -17,13 +17,13 @@ export function identify(call: S3Call): Result<S3Call, S3Fault> {
   if (authority === null) return succeed(call);
   const signer = signerOf(authority, call);
   if (!signer.ok) return s3FaultOf(signer.fault);
-  const { key, signed } = signer.value;
-  const origin = { ...call.origin, principalId: `AWS:${key.caller.userId}` };
-  return succeed({ ...call, caller: key.caller, signed, origin });
+  const { caller, signed } = signer.value;
+  const principalId = caller === ANONYMOUS ? "Anonymous" : `AWS:${caller.userId}`;
+  return succeed({ ...call, caller, signed, origin: { ...call.origin, principalId } });
 }
 
 interface Signer {
-  readonly key: AccessKey;
+  readonly caller: RequestCaller;
   /** Null if chunks are not signed. */
   readonly signed: VerifiedSignature | null;
 }
@@ -36,10 +36,10 @@ function signerOf(authority: Authority, call: S3Call): Result<Signer, AuthFault>
   const isV2 = query.has("AWSAccessKeyId") || query.has("Signature");
   if (verified.value !== null) {
     if (isV2) return refuseWith({ kind: "several" });
-    return succeed({ key: verified.value.key, signed: verified.value });
+    return succeed({ caller: verified.value.key.caller, signed: verified.value });
   }
-  if (!isV2) return refuseWith({ kind: "anonymous" });
+  if (!isV2) return succeed({ caller: ANONYMOUS, signed: null }); // A bucket's policy may allow it.
   const host = request.headers.host ?? "";
   const key = verifyV2(authority, request, query, bucketOfHost(host, s3.baseHost));
-  return key.ok ? succeed({ key: key.value, signed: null }) : key;
+  return key.ok ? succeed({ caller: key.value.caller, signed: null }) : key;
 }

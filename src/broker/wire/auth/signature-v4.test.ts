@@ -4,7 +4,7 @@ import { epochMs } from "../../../core/units.ts";
 import type { HttpRequest } from "../../../ports/http/http.ts";
 import { decodeAwsChunked } from "../s3/aws-chunked.ts";
 import { BodyFault } from "../s3/body-fault.ts";
-import type { Authority } from "./access-key.ts";
+import { type Authority, onlyCaller } from "./access-key.ts";
 import { ChunkSignatures } from "./chunk-signatures.ts";
 import { type VerifiedSignature, verifyHeader } from "./signature-v4.ts";
 
@@ -18,7 +18,7 @@ const AUTHORITY: Authority = {
         accessKeyId: "AKIAIOSFODNN7EXAMPLE",
         secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
         sessionToken: null,
-        caller: { userId: "u", account: "000000000000", arn: "arn:aws:iam::000000000000:root" },
+        caller: onlyCaller("000000000000"),
       },
     ],
   ]),

@@ -10,6 +10,7 @@ import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
 import { type Fault, refuse } from "../../model/fault.ts";
 import { callerOf } from "../auth/caller-of.ts";
+import { refuseAction } from "../auth/coral-access.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { SQS_ACTIONS } from "../sqs/sqs-actions.ts";
 import { SQS_ERRORS } from "../sqs/sqs-errors.ts";
@@ -39,6 +40,8 @@ export async function answerJson(
   if (!input.ok) return faultReply(request, input.fault);
   const call: RequestCall = { server, request, caller: caller.value, protocol: "json" };
   try {
+    const refused = refuseAction(call, "sqs", action, input.value);
+    if (refused !== null) return faultReply(request, refused.fault);
     const outcome = await runAction("queue", call, action, input.value);
     if (!outcome.ok) return faultReply(request, outcome.fault);
     const body = outcome.value === null ? "" : action.writeJson(outcome.value); // J1

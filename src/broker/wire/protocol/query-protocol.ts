@@ -14,6 +14,7 @@ import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import { isDropped } from "../../engine/request-faults.ts";
 import type { Fault } from "../../model/fault.ts";
 import { callerOf } from "../auth/caller-of.ts";
+import { refuseAction } from "../auth/coral-access.ts";
 import { NO_ANSWER, runAction } from "../faults/injection.ts";
 import { isQueuePath } from "../sqs/queue-url.ts";
 import type { Action, RequestCall, ServerContext } from "./call.ts";
@@ -86,6 +87,8 @@ async function run(
   if (!decoded.ok) return faultReply(service, request, decoded.fault);
   const input = onQueue ? { QueueUrl: request.path, ...decoded.value } : decoded.value; // Y1
   try {
+    const refused = refuseAction(call, service.scope, action, input);
+    if (refused !== null) return faultReply(service, request, refused.fault);
     const outcome = await runAction(service.target, call, action, input);
     if (!outcome.ok) return faultReply(service, request, outcome.fault);
     const write = wantsJson(request) ? writeJsonResponse : writeXmlResponse;

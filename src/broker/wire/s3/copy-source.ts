@@ -24,7 +24,7 @@ export interface CopySource extends ObjectView {
 
 export async function findCopySource(call: S3Call): Promise<Result<CopySource, S3Fault>> {
   const header = call.request.headers["x-amz-copy-source"] ?? "";
-  const address = parseSource(header);
+  const address = parseCopySource(header);
   if (address === null) {
     const message = "Copy Source must mention the source bucket and key: sourcebucket/sourcekey";
     return invalidArgument("x-amz-copy-source", header, message);
@@ -40,7 +40,8 @@ export async function findCopySource(call: S3Call): Promise<Result<CopySource, S
   return succeed({ ...lookup.value, bucket: address.bucket, key: address.key });
 }
 
-function parseSource(header: string) {
+/** The object that a header names; null if it names none. */
+export function parseCopySource(header: string) {
   const [path = "", query = ""] = splitOnce(header, "?versionId=");
   let decoded: string;
   try {

@@ -7,6 +7,7 @@ import { sha256Bytes, sha256Hex } from "../../../core/encoding/hash.ts";
 import { isForeignPage } from "../../../core/foreign-page.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { Origin } from "../../model/s3/s3-operations.ts";
+import { hideMissing, refuseS3 } from "../auth/s3-access.ts";
 import { identify } from "../auth/s3-caller.ts";
 import { runS3Action } from "../faults/s3-injection.ts";
 import type { ServerContext } from "../protocol/call.ts";
@@ -102,7 +103,9 @@ async function runAction(call: S3Call): Promise<HttpReply> {
   const refused = checkParameters(call, action.value);
   if (refused !== null) return denied(call, refused.fault);
   try {
-    return await runS3Action(call, action.value);
+    const missing = refuseS3(call, action.value);
+    if (missing !== null) return denied(call, missing.fault);
+    return hideMissing(call, action.value, await runS3Action(call, action.value));
   } catch (error) {
     if (call.request.signal.aborted) return DISCONNECTED;
     const { name, message } = reportFailure(call.server, call.request, error);

@@ -73,7 +73,7 @@ export const up = command({
       allowLinkLocalEndpoints: flags["allow-link-local"] === true,
       clock: flags.clock ?? "system",
       acceptClock: flags["accept-clock"] === true,
-      enforcePolicies: flags["enforce-policies"] === true,
+      ...(flags["enforce-policies"] === true && { enforcePolicies: true }),
       ...eventBridgeOf(flags["event-bridge-queue"]),
       ...filesOf(flags),
       onError: createFailurePrinter(out),

@@ -4,10 +4,11 @@ import { S3_DELETE_KEYS_MAX } from "../../../../core/limits.ts";
 import { type Result, succeed } from "../../../../core/result.ts";
 import type { S3Fault } from "../../../model/s3/s3-fault.ts";
 import type { DeletedObject, DeleteEntry } from "../../../model/s3/s3-operations.ts";
+import { mayDelete } from "../../auth/s3-access.ts";
 import { reportFailure } from "../../protocol/failure.ts";
 import { bareEtag } from "../read-conditions.ts";
 import { malformedXml, readDocument } from "../request-body.ts";
-import { ask, type S3Action } from "../s3-call.ts";
+import { ask, type S3Action, type S3Call } from "../s3-call.ts";
 import { denied, notImplemented } from "../s3-errors.ts";
 import { childrenOf, childText, parseXml } from "../xml-input.ts";
 import { element, optionalText, textElement, xmlReply } from "../xml-output.ts";
@@ -22,8 +23,9 @@ export const deleteObjects: S3Action = {
     if (!body.ok) return denied(call, body.fault);
     const requested = parseDelete(body.value);
     if (!requested.ok) return denied(call, requested.fault);
-    const { entries, quiet } = requested.value;
+    const { quiet } = requested.value;
     const { bucket, origin } = call;
+    const { entries, refused } = allowedEntries(call, requested.value.entries);
     const gone = await ask(call, "deleteObjects", { bucket, entries, origin });
     if (!gone.ok) return denied(call, gone.fault);
     call.s3.blobs.remove(gone.value.dropped);
@@ -31,9 +33,22 @@ export const deleteObjects: S3Action = {
     const reported = quiet
       ? gone.value.results.filter(({ fault }) => fault !== null)
       : gone.value.results;
-    return xmlReply("DeleteResult", reported.map(writeResult).join(""));
+    return xmlReply("DeleteResult", [...reported, ...refused].map(writeResult).join(""));
   },
 };
+
+/** What the caller may delete, and the results of the rest. */
+function allowedEntries(call: S3Call, all: readonly DeleteEntry[]) {
+  const entries: DeleteEntry[] = [];
+  const refused: DeletedObject[] = [];
+  for (const entry of all) {
+    const { key, version } = entry;
+    const fault = mayDelete(call, key, version)?.fault ?? null;
+    if (fault === null) entries.push(entry);
+    else refused.push({ key, version, marker: null, fault });
+  }
+  return { entries, refused };
+}
 
 /** Conditions of directory buckets. */
 const UNSUPPORTED = ["LastModifiedTime", "Size"];

@@ -1,6 +1,6 @@
 // Bucket policy: one JSON document, stored and returned as the client wrote it.
-//   P1. The policy is checked for its form and its resources. It is not enforced: requests are not
-//       authenticated, so a principal has nothing to be compared with.
+//   P1. The policy is checked for its form and its resources. It decides about requests if there
+//       are keys, by which callers are known (auth/s3-access.ts).
 
 import { utf8ByteLength } from "../../../../core/encoding/text.ts";
 import type { HttpReply } from "../../../../ports/http/http.ts";

@@ -4,9 +4,9 @@ import {
   type AccessRequest,
   allowsService,
   decideAccess,
-  matchesPattern,
   type ServiceRequest,
 } from "./access-policy.ts";
+import { matchesPattern } from "./pattern.ts";
 
 const TOPIC = "arn:aws:sns:us-east-1:000000000000:orders";
 const QUEUE = "arn:aws:sqs:us-east-1:000000000000:inbox";
@@ -106,7 +106,7 @@ describe("conditions", () => {
     [{ Null: { "aws:SourceArn": "false" } }, true],
     [{ StringEqualsIfExists: { "aws:Unknown": "x" } }, true],
     [{ StringEquals: { "aws:Unknown": "x" } }, false],
-    [{ IpAddress: { "aws:SourceIp": "10.0.0.0/8" } }, false],
+    [{ IpAdress: { "aws:SourceIp": "10.0.0.0/8" } }, false],
     [
       {
         ArnEquals: { "aws:SourceArn": TOPIC },
@@ -134,7 +134,7 @@ describe("Deny", () => {
   });
 
   test("with an unknown condition applies, to be safe", () => {
-    const odd = { ...DENY, Condition: { IpAddress: { "aws:SourceIp": "10.0.0.0/8" } } };
+    const odd = { ...DENY, Condition: { IpAdress: { "aws:SourceIp": "10.0.0.0/8" } } };
     expect(allows(ALLOW, odd)).toBe(false);
   });
 });
