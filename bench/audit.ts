@@ -89,6 +89,7 @@ async function auditStores(folder: string): Promise<void> {
     sink: { checked: true, what: "" },
     queue: { read: "exact", messages: 0 },
     quarantined: { sets: 0, rows: 0 },
+    rows: null,
     graceMs: 0,
   });
   const peakMib = process.resourceUsage().maxRSS / KIB_PER_MIB;

@@ -21,6 +21,7 @@ import { listedPartOf } from "../ingest/spec/listed-part.ts";
 import type { AuditedQuarantine, AuditSummary } from "../ports/audit.ts";
 import type { Random } from "../ports/random.ts";
 import type { LedgerScope } from "../ports/record.ts";
+import type { RowChecker, TableCheck } from "../ports/row-checker.ts";
 import type { AuditLine } from "./audit-line.ts";
 import { type AuditPorts, type AuditProgress, runAudit } from "./run-audit.ts";
 import { type Statement, StatementBuilder } from "./statement.ts";
@@ -46,6 +47,8 @@ export interface AuditRequest {
   readonly graceMs?: number | undefined;
   /** The statement of an earlier window, which this one continues. */
   readonly previous?: Statement | undefined;
+  /** Compares the rows of tables, too. Default: false. */
+  readonly rows?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -60,6 +63,8 @@ interface AuditListeners {
 export interface AuditSources extends AuditPorts {
   readonly random: Random;
   readonly sink: Statement["sink"];
+  /** Compare the rows of the sink's tables. */
+  readonly rows: readonly RowChecker[];
 }
 
 interface WindowedPart {
@@ -80,6 +85,9 @@ export async function auditSources(
   const startedAt = clock.now();
   const { bucket, prefix } = listedPartOf(pipeline, request);
   checkMask(pipeline, bucket);
+  if (request.rows === true && sources.rows.length === 0) {
+    refuse(`no rows can be compared, as ${sources.sink.what}; leave the comparison of rows out`);
+  }
   const { previous = null, graceMs = GRACE_MS, signal = new AbortController().signal } = request;
   const { from, to } = checkedWindow(request, startedAt);
   const scope = { pipeline: pipeline.name, generation: pipeline.generation };
@@ -120,8 +128,15 @@ export async function auditSources(
     sink: sources.sink,
     queue: { read: queue.kind, messages: queue.messages },
     quarantined: await quarantinedIn(sources, scope, { bucket, prefix, from, to }),
+    rows: request.rows === true ? await checkRows(sources, signal) : null,
     graceMs,
   });
+}
+
+async function checkRows({ rows }: AuditSources, signal: AbortSignal): Promise<TableCheck[]> {
+  const checks: TableCheck[] = [];
+  for (const checker of rows) checks.push(await checker.check(signal));
+  return checks;
 }
 
 /** Open sets of events in the window; read last, so that every commit that was seen counts. */

@@ -12,6 +12,7 @@ const FACTS = {
   sink: { checked: false, what: "a function" },
   queue: { read: "exact", messages: 0 },
   quarantined: { sets: 0, rows: 0 },
+  rows: null,
   graceMs: 0,
 } as const;
 const SUBJECT = { pipeline: "p", generation: 0, bucket: "b", prefix: "" };

@@ -21,6 +21,7 @@ import type {
   AuditStatus,
   AuditVerdict,
 } from "../ports/audit.ts";
+import type { TableCheck } from "../ports/row-checker.ts";
 import {
   type AuditLine,
   FAILURES,
@@ -104,6 +105,8 @@ export interface Statement {
     readonly read: "exact" | "counted" | "unread";
     readonly messages: number | null;
   };
+  /** Null if rows were not compared. */
+  readonly rows: readonly TableCheck[] | null;
   readonly graceMs: number;
   /** The ends of earlier windows of the chain (T1). */
   readonly cuts: readonly string[];
@@ -145,7 +148,7 @@ export interface StatementWindow {
 
 export type StatementFacts = Pick<
   Statement,
-  "id" | "startedAt" | "endedAt" | "sink" | "queue" | "quarantined" | "graceMs"
+  "id" | "startedAt" | "endedAt" | "sink" | "queue" | "quarantined" | "rows" | "graceMs"
 >;
 
 /** Collects lines in the order of keys and ends as a statement. */
@@ -217,7 +220,7 @@ export class StatementBuilder {
       ...facts,
       subject,
       window,
-      verdict: verdictOf(counts, facts.quarantined),
+      verdict: verdictOf(counts, facts),
       counts,
       ledger: { forgetsBefore: formatInstant(forgetsBefore) },
       cuts: this.#cuts.map((at) => formatInstant(epochMs(at))),
@@ -276,10 +279,14 @@ function flush(segment: OpenSegment): void {
 }
 
 /** T6 */
-function verdictOf(counts: AuditCounts, { rows }: AuditedQuarantine): AuditVerdict {
+function verdictOf(
+  counts: AuditCounts,
+  { quarantined, rows }: Pick<Statement, "quarantined" | "rows">,
+): AuditVerdict {
+  if (rows?.some(({ findings }) => findings.length > 0) === true) return "incomplete";
   if (counts.missing + counts.orphan + counts.double > 0) return "incomplete";
   if (counts.unknown > 0) return "undecided";
-  return notApplied(counts) + rows > 0 ? "accounted" : "complete";
+  return notApplied(counts) + quarantined.rows > 0 ? "accounted" : "complete";
 }
 
 /** T2 */
@@ -305,16 +312,14 @@ export function digestOf(statement: object): string {
 
 /** What is wrong with a statement's digests; null if nothing is. */
 export function statementProblem(statement: Statement): string | null {
-  const { subject, window, segments, counts, verdict, quarantined } = statement;
+  const { subject, window, segments, counts, verdict } = statement;
   if (digestOf(statement) !== statement.digest) return "its content does not match its digest";
   if (chainOf(subject, window.from, segments) !== statement.chain) {
     return "its segments do not match its chain";
   }
   const sum = sumCounts(segments.map((segment) => segment.counts));
   if (canonicalJson(sum) !== canonicalJson(counts)) return "its counts do not match its segments";
-  return verdictOf(counts, quarantined) === verdict
-    ? null
-    : "its verdict does not match its counts";
+  return verdictOf(counts, statement) === verdict ? null : "its verdict does not match its counts";
 }
 
 function changesOf(

@@ -52,6 +52,7 @@ export type {
   StatementSubject,
 } from "../audit/statement.ts";
 export type { AuditSummary } from "../ports/audit.ts";
+export type { RowFinding, TableCheck } from "../ports/row-checker.ts";
 export {
   checkStatement,
   readEarlierStatement,
@@ -133,7 +134,7 @@ async function openSources(
   closers: (() => unknown)[],
 ): Promise<AuditSources> {
   const ledger = await sources.reader(); // A1
-  const { effects, what, close } = await openEffects(pipeline, ledger); // A2
+  const { effects, rows, what, close } = await openEffects(pipeline, ledger); // A2
   closers.push(close);
   const location = parseStoreUrl(sources.ledgerUrl, "ledger");
   const isFile = location.store === "sqlite";
@@ -145,6 +146,7 @@ async function openSources(
     ledger,
     lister: await sources.lister(),
     effects,
+    rows,
     sink: { checked: effects.length > 0, what },
     readQueue: () => readPipelineQueue(sources, pipeline, ledger, warn),
     ...(records !== null && { records }),

@@ -7,6 +7,7 @@ import {
   AUDIT_STATUSES,
   type AuditProgress,
   notApplied,
+  type RowFinding,
   type Statement,
 } from "../../operate/audits.ts";
 
@@ -35,16 +36,18 @@ export function auditLines(statement: Statement): string[] {
     ...previousLines(statement),
     `Digest: ${digest}${statement.signature === null ? "" : ", signed"}`,
     ...quarantineLines(statement),
-    "Rows: not compared; a row that was changed or deleted since its commit is not seen",
+    ...rowLines(statement),
     `Verdict: ${verdictText(statement)}`,
   ];
 }
 
 /** What a verdict means, in numbers. */
-function verdictText({ verdict, counts, quarantined: { rows } }: Statement): string {
+function verdictText(statement: Statement): string {
+  const { verdict, counts } = statement;
+  const { rows } = statement.quarantined;
   switch (verdict) {
     case "complete":
-      return `complete; ${counts.committed} applied, nothing is missing, orphaned or applied twice`;
+      return completeText(statement);
     case "accounted": {
       const parts = [
         `${counts.committed} applied`,
@@ -60,6 +63,48 @@ function verdictText({ verdict, counts, quarantined: { rows } }: Statement): str
     default:
       return unreachable(verdict);
   }
+}
+
+function completeText({ counts, rows }: Statement): string {
+  const what = "nothing is missing, orphaned or applied twice";
+  const undigested = rows?.some((check) => check.notCompared !== null || check.undigested > 0);
+  const tables =
+    rows === null
+      ? "rows not compared"
+      : undigested === true
+        ? "rows as committed, as far as they have digests"
+        : "rows as committed";
+  return `complete; ${counts.committed} applied, ${what}; ${tables}`;
+}
+
+function rowLines({ rows }: Statement): string[] {
+  if (rows === null) {
+    return ["Rows: not compared; a row changed or deleted since its commit is not seen (--rows)"];
+  }
+  return rows.flatMap(({ table, notCompared, rows: count, digested, undigested, findings }) => {
+    if (notCompared !== null) return [`Rows of ${table}: not compared, as ${notCompared}`];
+    const rest = undigested === 0 ? "" : `; ${counted(undigested, "object")} without a digest`;
+    const shown = findings.slice(0, SHOWN_MAX).map(findingLine);
+    const more = findings.length - shown.length;
+    return [
+      `Rows of ${table}: ${counted(count, "row")}, ${counted(digested, "object")} compared${rest}`,
+      ...(more > 0 ? [...shown, `  and ${more} more; see --out`] : shown),
+    ];
+  });
+}
+
+const FINDINGS = {
+  missing: "was committed, and is not in the table",
+  added: "is in the table, and was never committed",
+  changed: "has other rows than it wrote: a row was changed or removed since",
+  misowned: "is visible, although another writer of the row should be",
+} as const satisfies Record<RowFinding["kind"], string>;
+
+function findingLine({ kind, table, key, object }: RowFinding): string {
+  const row = key === null ? "" : `row ${printable(key)}`;
+  const of = object === null ? "" : printable(object);
+  const what = row === "" ? of : `${row}${of === "" ? "" : ` of ${of}`}`;
+  return `  ${kind.toUpperCase()} ${table}: ${what} ${FINDINGS[kind]}`;
 }
 
 function quarantineLines({ quarantined: { sets, rows } }: Statement): string[] {

@@ -15,6 +15,11 @@ export function sha256Hex(data: Hashable): string {
   return hash("sha256", data, "hex");
 }
 
+/** The digest as a text of 32 characters, one for each byte: the cheapest form of a short text. */
+export function sha256Latin1(data: Hashable): string {
+  return hash("sha256", data, "binary");
+}
+
 export function sha256Bytes(data: Hashable): Uint8Array {
   return hash("sha256", data, "buffer");
 }

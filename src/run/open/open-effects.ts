@@ -5,12 +5,16 @@
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { EffectLister } from "../../ports/effect-lister.ts";
 import type { Ledger } from "../../ports/ledger.ts";
+import type { RowChecker } from "../../ports/row-checker.ts";
+import { createRowCheckers } from "../../sinks/table/check-rows.ts";
 import { databaseAddress } from "../../sinks/table/databases/database.ts";
 import { createTableEffects } from "../../sinks/table/index.ts";
 import { openSinkDatabase } from "../../sinks/table/table-sink.ts";
 
 export interface OpenedEffects {
   readonly effects: readonly EffectLister[];
+  /** Empty if there is nothing to compare. */
+  readonly rows: readonly RowChecker[];
   /** What was checked, or why nothing was. */
   readonly what: string;
   readonly close: () => Promise<void>;
@@ -32,13 +36,23 @@ export async function openEffects(
         throw error;
       },
     );
-    return { ...named(effects), close: () => database.close() };
+    const rows = rowsOf(effects, database, address.dialect, sink.tables);
+    return { ...named(effects), rows, close: () => database.close() };
   }
   if (sinkStore === null || sinkDialect === null) {
     return unchecked("the ledger's database has no tables");
   }
   const effects = await createTableEffects(sinkStore, sinkDialect, sink.tables);
-  return { ...named(effects), close: async () => undefined };
+  const rows = rowsOf(effects, sinkStore, sinkDialect, sink.tables);
+  return { ...named(effects), rows, close: async () => undefined };
+}
+
+/** Tables that do not exist yet have no rows. */
+function rowsOf(
+  effects: readonly EffectLister[],
+  ...tables: Parameters<typeof createRowCheckers>
+): RowChecker[] {
+  return effects.length === 0 ? [] : createRowCheckers(...tables);
 }
 
 function named(effects: readonly EffectLister[]) {
@@ -51,5 +65,5 @@ function named(effects: readonly EffectLister[]) {
 
 /** E1 */
 function unchecked(what: string): OpenedEffects {
-  return { effects: [], what, close: async () => undefined };
+  return { effects: [], rows: [], what, close: async () => undefined };
 }

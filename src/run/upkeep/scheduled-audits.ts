@@ -143,7 +143,7 @@ export function startScheduledAudits(
         const listing = await openAwsLister(server);
         const closers: (() => unknown)[] = [listing.close];
         try {
-          const { effects, what, close } = await openEffects(pipeline, ledger);
+          const { effects, rows, what, close } = await openEffects(pipeline, ledger);
           closers.push(close);
           const looks = (await ports.looks?.()) ?? [];
           const sources = {
@@ -151,6 +151,7 @@ export function startScheduledAudits(
             ledger,
             lister: listing.lister,
             effects,
+            rows,
             sink: { checked: effects.length > 0, what },
             readQueue: () => readQueue(looks, pipeline, ledger, systemPorts.clock.now()),
           };

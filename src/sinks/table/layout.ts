@@ -8,6 +8,8 @@
 //       design.
 //   Y5. A register without the column `added` gets it, with true for all its objects: whether rows
 //       were added to them is not known, and a promotion must not lose such rows.
+//   Y6. A register without the columns of digests gets them, without values: what its objects wrote
+//       is not known, and an audit says so until their next event.
 
 import { TidegateError } from "../../core/errors.ts";
 import type { CreatedTableSpec, TablesSpec } from "../../core/table-spec.ts";
@@ -86,15 +88,19 @@ function earlierDesign(tables: TablesSpec): string {
 function writersSteps(dialect: Dialect, writers: Relation | null): string[] {
   const { serial, byteText, integer, boolean } = dialect;
   const added = `added ${boolean} NOT NULL DEFAULT true`;
+  const digest = [`row_count ${integer}`, `row_digest ${byteText}`];
   if (writers !== null) {
-    const isThere = writers.columns.some(({ name }) => name === "added");
-    return isThere ? [] : [`ALTER TABLE ${WRITERS_TABLE} ADD COLUMN ${added}`]; // Y5
+    const missing = (name: string) => !writers.columns.some((column) => column.name === name);
+    return [
+      ...(missing("added") ? [added] : []), // Y5
+      ...digest.filter((column) => missing(column.split(" ", 1)[0] ?? "")), // Y6
+    ].map((column) => `ALTER TABLE ${WRITERS_TABLE} ADD COLUMN ${column}`);
   }
   return [
     `CREATE TABLE IF NOT EXISTS ${WRITERS_TABLE} (id ${serial},
       table_name ${byteText} NOT NULL, object ${byteText} NOT NULL, sequencer ${byteText} NOT NULL,
       event_time ${integer} NOT NULL, record_key ${byteText} NOT NULL, fence ${integer} NOT NULL,
-      ${added}, UNIQUE (table_name, object))`,
+      ${[added, ...digest].join(", ")}, UNIQUE (table_name, object))`,
   ];
 }
 

@@ -60,7 +60,9 @@ describe("a plan", () => {
   test("of an object depends on its registration in every table", () => {
     const writes = plan([upsert({ id: "a" })], OBJECT);
     expect(verbs(writes)).toEqual(["INSERT", "INSERT"]);
-    expect(writes[0]?.params).toEqual(["s3://b/o.csv", "0A", 5, "k", SINK_FENCE]);
+    const digest = expect.stringMatching(/^[0-9a-f]{64}$/);
+    const params = ["s3://b/o.csv", "0A", 5, "k", SINK_FENCE, 1, digest];
+    expect(writes[0]?.params).toEqual(params);
     expect(verbs(writes[0]?.ifRows ?? [])).toEqual(["SELECT", "INSERT", "INSERT", "SELECT"]);
     expect(verbs(writes[0]?.ifRows?.[0]?.ifRows ?? [])).toEqual(["DELETE", "UPDATE"]);
     expect(verbs(writes[1]?.ifRows ?? [])).toEqual(["SELECT", "SELECT"]);

@@ -11,6 +11,7 @@ import type { TableSinkSpec } from "../../core/table-spec.ts";
 import type { Effect, EffectOrigin } from "../../ports/sink.ts";
 import type { Dialect } from "./databases/dialect.ts";
 import { rankTie } from "./rank-tie.ts";
+import { RowDigest, type RowTexts, rowTextsOf } from "./row-digest.ts";
 import { gatherRows, type PlannedRow, sortedRows } from "./rows.ts";
 import type { TableShape } from "./shape.ts";
 import { listBindings, listSource, oneBindings, oneSource } from "./sources.ts";
@@ -36,6 +37,8 @@ export type Plan = (effects: readonly Effect[], origin: EffectOrigin) => readonl
 export interface TablePlans {
   readonly shapes: ReadonlyMap<string, TableShape>;
   readonly plan: Plan;
+  /** How the rows of each table are digested; null if they are not. */
+  readonly digests: ReadonlyMap<string, RowTexts | null>;
   /** The statements of one table, with rows from any source. */
   readonly writesOf: (
     table: string,
@@ -49,6 +52,8 @@ export interface TablePlans {
 export interface RowFacts {
   readonly any: boolean;
   readonly deletes: boolean;
+  /** Null if they are not known (D4 of row-digest.ts). */
+  readonly digest: { readonly rows: number; readonly hex: string } | null;
   readonly bindings: Bindings;
 }
 
@@ -116,6 +121,9 @@ export function createPlans(
   shapes: ReadonlyMap<string, TableShape>,
 ): TablePlans {
   const writesOf = createTableWrites(sink, dialect, shapes);
+  const digests = new Map(
+    [...shapes].map(([table, shape]) => [table, rowTextsOf(dialect, shape)] as const),
+  );
   const cached = new Map<string, TableStatements>();
   const statementsOf = (shape: TableShape, writer: WriterKind, source: "one" | "list") => {
     const name = `${writer} ${source} ${shape.name}`;
@@ -136,18 +144,39 @@ export function createPlans(
       const list = sortedRows(rows.get(table));
       const kind = dialect.name === "sqlite" && list.length === 1 ? "one" : "list";
       const compiled = statementsOf(shape, writer, kind);
-      return writesOf(table, compiled, factsOf(dialect, kind, list), origin);
+      const texts = digests.get(table) ?? null;
+      const digest = origin.object === null ? null : digestOfRows(texts, list);
+      return writesOf(table, compiled, { ...factsOf(dialect, kind, list), digest }, origin);
     });
     return [...tableWrites, ...statements]; // P4
   };
-  return { shapes, plan, writesOf };
+  return { shapes, plan, writesOf, digests };
 }
 
-function factsOf(dialect: Dialect, kind: "one" | "list", rows: readonly PlannedRow[]): RowFacts {
+function digestOfRows(texts: RowTexts | null, rows: readonly PlannedRow[]): RowDigest | null {
+  if (texts === null) return null;
+  const digest = new RowDigest();
+  for (const row of rows) digest.add(texts.planned(row));
+  return digest;
+}
+
+function factsOf(
+  dialect: Dialect,
+  kind: "one" | "list",
+  rows: readonly PlannedRow[],
+): Omit<RowFacts, "digest"> {
   const [first] = rows;
   const bindings =
     kind === "one" && first !== undefined ? oneBindings(first) : listBindings(dialect, rows);
   return { any: rows.length > 0, deletes: rows.some(({ deleted }) => deleted), bindings };
+}
+
+/** The statements of the register. */
+interface Registers {
+  readonly replace: Template;
+  readonly mix: Template;
+  readonly join: Template;
+  readonly owned: Template;
 }
 
 function createTableWrites(
@@ -155,11 +184,14 @@ function createTableWrites(
   dialect: Dialect,
   shapes: ReadonlyMap<string, TableShape>,
 ): TablePlans["writesOf"] {
-  const registers = new Map<string, { register: Template; join: Template; owned: Template }>();
+  const registers = new Map<string, Registers>();
   for (const [table, shape] of shapes) {
-    const register = compile(dialect, registerTemplate(table));
-    const join = compile(dialect, joinTemplate(table));
-    registers.set(table, { register, join, owned: compile(dialect, ownedTemplate(shape)) });
+    registers.set(table, {
+      replace: compile(dialect, registerTemplate(table, true)),
+      mix: compile(dialect, registerTemplate(table, false)),
+      join: compile(dialect, joinTemplate(table)),
+      owned: compile(dialect, ownedTemplate(shape)),
+    });
   }
   return (table, statements, rows, origin) => {
     const { object, eventTime } = origin;
@@ -171,7 +203,9 @@ function createTableWrites(
     if (common === undefined) return [];
     const name = `s3://${object.bucket}/${object.key}`;
     const sequencer = sequencerOrder(object.sequencer ?? "");
-    const all: Bindings = { ...bindings, object: name, sequencer };
+    const { digest } = rows;
+    const digested = { row_count: digest?.rows ?? null, row_digest: digest?.hex ?? null };
+    const all: Bindings = { ...bindings, ...digested, object: name, sequencer };
     if (object.addsTo !== undefined) {
       return rows.any ? [bind(common.join, all, { ifRows: rowWrites(statements, rows, all) })] : [];
     }
@@ -184,7 +218,7 @@ function createTableWrites(
         ? [bind(statements.open, all, { ifRows: electWrites(statements, all) })]
         : []),
     ];
-    return [bind(common.register, all, { ifRows })]; // P1
+    return [bind(sweeps ? common.replace : common.mix, all, { ifRows })]; // P1
   };
 }
 

@@ -17,10 +17,12 @@
 //   S7. `once` in a write is about the prepared statement, not about how often it runs. Inserts of
 //       SQLite are without it: all chunks of a stage share them. Their texts are of one stage only;
 //       the cache of the store is bounded and drops them first.
+//   S8. A stage with several effects on one row has no digest: only the database knows which rows
+//       remain (row-digest.ts).
 
 import { present } from "../../core/assert.ts";
 import { sha256Hex } from "../../core/encoding/hash.ts";
-import type { SinkValue, SinkWrite } from "../../core/sink-write.ts";
+import type { SinkWrite } from "../../core/sink-write.ts";
 import type {
   Effect,
   EffectOrigin,
@@ -28,20 +30,19 @@ import type {
   SinkStore,
   StagedRowsRequest,
 } from "../../ports/sink.ts";
-import { copyTextOf } from "./databases/copy-text.ts";
 import type { Dialect } from "./databases/dialect.ts";
 import { createStages, stagesTable } from "./layout.ts";
 import { quotedName } from "./names.ts";
 import { compileStatements, type TablePlans } from "./plan.ts";
+import { RowDigest, type RowTexts } from "./row-digest.ts";
 import { checkedRow, keyText, type PlannedRow } from "./rows.ts";
 import type { TableShape } from "./shape.ts";
 import { listBindings, listSource } from "./sources.ts";
 import { removeEarlier, removeStage } from "./stage-removal.ts";
+import { stagedInserts } from "./staged-inserts.ts";
 import type { RowSource } from "./statements.ts";
 
 const ID_CHARS = 20;
-/** SQLite: values that one call inserts. A call has a cost of its own. */
-const INSERT_VALUES = 160;
 
 /** What is known about the staged rows of one table. */
 interface StagedTable {
@@ -53,6 +54,8 @@ interface StagedTable {
   /** Whether the keys came in ascending order. */
   ascending: boolean;
   lastKey: string;
+  /** Null if the table has none, or if several effects are on one row (S8). */
+  digest: RowDigest | null;
 }
 
 type StagedTables = Map<string, StagedTable>;
@@ -77,6 +80,10 @@ export function createTableStage(
   let begun = false;
   let storing: Promise<void> = Promise.resolve();
 
+  const settleTwins = async (table: StagedTable) => {
+    table.digest = null; // S8
+    if (dialect.name === "postgres") await removeTwins(dialect, store, id, table, tables); // S5
+  };
   return {
     counts,
     async add(effects) {
@@ -98,7 +105,10 @@ export function createTableStage(
     },
     async seal() {
       await storing; // S6
-      if (dialect.name === "postgres") await sealPostgres(dialect, store, id, tables);
+      for (const table of tables.values()) {
+        if (!table.ascending && (await hasTwins(store, table))) await settleTwins(table);
+      }
+      if (dialect.name === "postgres") await sealPostgres(store, tables);
       staged = rowsIn(tables);
     },
     merge: (origin) => [
@@ -155,8 +165,9 @@ function chunkWrites(
     const existing = tables.get(name);
     const table = existing ?? stagedTable(shape, stageRelation(dialect, `${id}_${tables.size}`));
     tables.set(name, table);
-    for (const row of rows) noteRow(table, keyText(shape, row), row);
-    const fills = insertRows(dialect, table, rows);
+    const texts = plans.digests.get(name) ?? null;
+    for (const row of rows) noteRow(table, keyText(shape, row), row, texts);
+    const fills = stagedInserts(dialect, table, rows);
     return existing === undefined ? [createTable(dialect, table), ...fills] : fills;
   });
 }
@@ -179,7 +190,8 @@ function chunkOf(
 }
 
 function stagedTable(shape: TableShape, relation: string): StagedTable {
-  return { shape, relation, rows: 0, deletes: false, ascending: true, lastKey: "" };
+  const digest = new RowDigest();
+  return { shape, relation, rows: 0, deletes: false, ascending: true, lastKey: "", digest };
 }
 
 function stageRelation(dialect: Dialect, name: string): string {
@@ -187,7 +199,14 @@ function stageRelation(dialect: Dialect, name: string): string {
   return dialect.name === "sqlite" ? `temp.${own}` : own;
 }
 
-function noteRow(table: StagedTable, rowKey: string, row: PlannedRow): void {
+function noteRow(
+  table: StagedTable,
+  rowKey: string,
+  row: PlannedRow,
+  texts: RowTexts | null,
+): void {
+  if (texts === null) table.digest = null;
+  else table.digest?.add(texts.planned(row));
   // The order of texts; for numbers it is a guess, which only costs a sort.
   if (table.ascending && rowKey <= table.lastKey && table.rows > 0) table.ascending = false;
   table.lastKey = rowKey;
@@ -195,14 +214,8 @@ function noteRow(table: StagedTable, rowKey: string, row: PlannedRow): void {
   table.rows += 1;
 }
 
-async function sealPostgres(
-  dialect: Dialect,
-  store: SinkStore,
-  id: string,
-  tables: StagedTables,
-): Promise<void> {
+async function sealPostgres(store: SinkStore, tables: StagedTables): Promise<void> {
   for (const table of tables.values()) {
-    if (!table.ascending) await removeTwins(dialect, store, id, table, tables); // S5
     // The planner needs the number of rows, not the values.
     const sample = "SET LOCAL default_statistics_target = 10";
     const keys = table.shape.keyColumns.map(({ quoted }) => quoted).join(", ");
@@ -238,60 +251,6 @@ function createTable(dialect: Dialect, { shape, relation }: StagedTable): SinkWr
   const statement = `CREATE ${isPostgres ? "UNLOGGED " : ""}TABLE ${relation}
     (${[...columns, deleted].join(", ")})`;
   return { statement, params: [], once: true };
-}
-
-function insertRows(
-  dialect: Dialect,
-  { shape, relation }: StagedTable,
-  rows: readonly PlannedRow[],
-): SinkWrite[] {
-  if (dialect.name === "postgres") {
-    const names = shape.columns.map(({ quoted }) => quoted).join(", ");
-    const statement = `COPY ${relation} (${names}, _tg_deleted) FROM STDIN`;
-    return [{ statement, params: [], copy: copyTextOf(rows), once: true }];
-  }
-  const width = shape.columns.length + 1;
-  const size = Math.max(1, Math.floor(INSERT_VALUES / width));
-  const grouped = rows.length - (rows.length % size);
-  const insert = (count: number, from: number, to: number): SinkWrite => ({
-    statement: insertInto(relation, width, count), // S7
-    params: [],
-    rows: valueLists(rows, { from, to, count, width }),
-  });
-  return [
-    ...(grouped > 0 ? [insert(size, 0, grouped)] : []),
-    ...(grouped < rows.length ? [insert(1, grouped, rows.length)] : []),
-  ];
-}
-
-function insertInto(relation: string, width: number, rows: number): string {
-  const marks = `(${new Array<string>(width).fill("?").join(", ")})`;
-  return `INSERT INTO ${relation} VALUES ${new Array<string>(rows).fill(marks).join(", ")}`;
-}
-
-/** The values of `count` rows each, in one list. */
-function valueLists(
-  rows: readonly PlannedRow[],
-  part: {
-    readonly from: number;
-    readonly to: number;
-    readonly count: number;
-    readonly width: number;
-  },
-): SinkValue[][] {
-  const lists: SinkValue[][] = [];
-  for (let first = part.from; first < part.to; first += part.count) {
-    const list = new Array<SinkValue>(part.count * part.width);
-    let at = 0;
-    for (let nth = first; nth < first + part.count; nth += 1) {
-      for (const value of present(rows[nth], "a row of the chunk").values) {
-        list[at] = value;
-        at += 1;
-      }
-    }
-    lists.push(list);
-  }
-  return lists;
 }
 
 /** Counts rows in the transaction that stores them (S2). */
@@ -344,12 +303,17 @@ function mergeWrites(
     const how = table === undefined ? "small" : "large";
     const statements = compileStatements(dialect, shape, source, writer, how);
     const facts = {
+      digest: table === undefined ? noRows(plans, name) : table.digest,
       any: table !== undefined,
       deletes: table?.deletes ?? false,
       bindings: table === undefined ? listBindings(dialect, []) : {},
     };
     return plans.writesOf(name, statements, facts, origin).map(asLong);
   });
+}
+
+function noRows(plans: TablePlans, table: string): RowDigest | null {
+  return (plans.digests.get(table) ?? null) === null ? null : new RowDigest();
 }
 
 function asLong(write: SinkWrite): SinkWrite {
@@ -370,6 +334,13 @@ function stageSource(dialect: Dialect, table: StagedTable): RowSource {
   return { from: `${table.relation} AS n`, order: sorts ? `ORDER BY ${keys}, n.rowid` : "" };
 }
 
+/** Whether several staged rows have one key (S5). */
+async function hasTwins(store: SinkStore, { relation, shape }: StagedTable): Promise<boolean> {
+  const keys = shape.keyColumns.map(({ quoted }) => quoted).join(", ");
+  const twins = `SELECT 1 FROM ${relation} GROUP BY ${keys} HAVING count(*) > 1 LIMIT 1`;
+  return (await store.read({ statement: twins, params: [] })).length > 0;
+}
+
 /** Removes all but the last of the rows with one key (S5). */
 async function removeTwins(
   dialect: Dialect,
@@ -380,8 +351,6 @@ async function removeTwins(
 ): Promise<void> {
   const { relation, shape } = table;
   const keys = shape.keyColumns.map(({ quoted }) => quoted).join(", ");
-  const twins = `SELECT 1 FROM ${relation} GROUP BY ${keys} HAVING count(*) > 1 LIMIT 1`;
-  if ((await store.read({ statement: twins, params: [] })).length === 0) return;
   const before = rowsIn(tables);
   const [counted] = await store.read({
     statement: `SELECT count(*) AS n FROM (SELECT DISTINCT ${keys} FROM ${relation}) AS d`,

@@ -15,6 +15,9 @@
 //       first. The writer's own event holds that lock, so it sees where all of its rows are.
 //   M7. The register says whether rows were added to the registered event. Fences cannot: they
 //       follow the clocks of consumers, and order the attempts at one record only.
+//   M8. The register has count and digest of the rows that a writer has, visible or not, so that
+//       no election changes them. They are NULL where rows of several events are mixed: after rows
+//       were added, and where replaced events keep their rows.
 
 import type { TableColumn } from "./column.ts";
 import type { Dialect } from "./databases/dialect.ts";
@@ -46,16 +49,24 @@ export const OWNER = ["_tg_writer", ...RANK, "_tg_deleted"] as const;
 /** The parameters of a registration. */
 const WRITER = ["object", "sequencer", "time", "key", "fence"] as const;
 
-/** M1. Returns a row if the event is the newest of its object. */
-export function registerTemplate(table: string): string {
+/** What the register has of the rows that the writer stored last (M8). */
+export const DIGEST = ["row_count", "row_digest"] as const;
+
+/**
+ * M1. Returns a row if the event is the newest of its object. `replaces`: the event's rows are all
+ * that its object has, so that their digest is that of the writer (M8).
+ */
+export function registerTemplate(table: string, replaces: boolean): string {
   const columns = ["sequencer", "event_time", "record_key", "fence", "added"];
   // An event without a sequencer keeps the stored one.
   const sequencer = "CASE excluded.sequencer WHEN '' THEN w.sequencer ELSE excluded.sequencer END";
   const others = columns.slice(1).map((name) => `${name} = excluded.${name}`);
-  return `INSERT INTO ${WRITERS_TABLE} AS w (table_name, object, ${columns.join(", ")})
-    VALUES (${literal(table)}, ${WRITER.map(named).join(", ")}, false)
+  const digest = DIGEST.map((name) => `${name} = ${replaces ? `excluded.${name}` : "NULL"}`);
+  return `INSERT INTO ${WRITERS_TABLE} AS w
+    (table_name, object, ${[...columns, ...DIGEST].join(", ")})
+    VALUES (${literal(table)}, ${WRITER.map(named).join(", ")}, false, ${digestParams()})
     ON CONFLICT (table_name, object) DO UPDATE
-    SET ${[`sequencer = ${sequencer}`, ...others].join(", ")}
+    SET ${[`sequencer = ${sequencer}`, ...others, ...digest].join(", ")}
     WHERE CASE
       WHEN w.sequencer <> '' AND excluded.sequencer <> '' AND w.sequencer <> excluded.sequencer
       THEN excluded.sequencer > w.sequencer
@@ -66,13 +77,18 @@ export function registerTemplate(table: string): string {
 /** Returns a row if no newer event was applied than the one that rows are added to (M7). */
 export function joinTemplate(table: string): string {
   return `INSERT INTO ${WRITERS_TABLE} AS w
-    (table_name, object, sequencer, event_time, record_key, fence, added)
-    VALUES (${literal(table)}, ${WRITER.map(named).join(", ")}, true)
-    ON CONFLICT (table_name, object) DO UPDATE SET added = true
+    (table_name, object, sequencer, event_time, record_key, fence, added, ${DIGEST.join(", ")})
+    VALUES (${literal(table)}, ${WRITER.map(named).join(", ")}, true, ${digestParams()})
+    ON CONFLICT (table_name, object) DO UPDATE
+    SET added = true, ${DIGEST.map((name) => `${name} = NULL`).join(", ")}
     WHERE CASE WHEN w.sequencer <> '' AND excluded.sequencer <> ''
       THEN w.sequencer <= excluded.sequencer
       ELSE w.event_time <= excluded.event_time END
     RETURNING id`;
+}
+
+function digestParams(): string {
+  return DIGEST.map(named).join(", ");
 }
 
 export interface StatementParts {

@@ -16,6 +16,8 @@ const TYPES: Readonly<Record<string, "text" | "integer" | "json">> = {
   fence: "integer",
   rows: "json",
   keys: "json",
+  row_count: "integer",
+  row_digest: "text",
 };
 
 /** A parameter within a template. */

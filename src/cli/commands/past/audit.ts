@@ -60,6 +60,7 @@ export const auditCommand = command({
     out: text("FILE", null, "Write the statement to this file."),
     lines: text("FILE", null, "Write one JSON line per object version to this file."),
     sign: text("KEY", null, "Sign the statement with this Ed25519 private key (PEM file)."),
+    rows: toggle("Read the tables, and compare their rows with what was committed."),
     repair: toggle("Ingest what is missing, then audit again."),
     json: toggle("Print the statement as JSON."),
     ...bucketFlags,
@@ -84,14 +85,11 @@ export const auditCommand = command({
     await using sources = new Sources(sourceOptions({ ...flags, pipeline: file }));
     const audits = operate.auditsOf(sources);
     const { pipeline } = await sources.scope();
-    const { from, to, bucket, prefix, suffix, grace } = flags;
+    const { from, to, bucket, prefix, suffix, rows, grace } = flags;
     const keys = { publicKey, signingKey: key };
+    const part = { from, to, bucket, prefix, suffix, rows };
     const request = {
-      from,
-      to,
-      bucket,
-      prefix,
-      suffix,
+      ...part,
       graceMs: grace === undefined ? undefined : grace * SECOND_MS,
       previous: earlier === undefined ? undefined : operate.readEarlierStatement(earlier, keys),
       signal,

@@ -14,6 +14,7 @@ import { literal, WRITERS_TABLE } from "../names.ts";
 import type { TableShape } from "../shape.ts";
 import {
   aliasedNames,
+  DIGEST,
   listColumns,
   MESSAGES,
   moveOwnersTemplate,
@@ -85,7 +86,9 @@ export function promoteStatements(pair: ShadowPair): string[] {
   const lids = `(SELECT p.lid FROM ${APPLIED_TABLE} AS p WHERE p.shadow = ${literal(id)})`;
   const replayed = isReplayed(pair);
   const rows = `(${replayedRows(pair, own)}) AS n`;
-  const columns = ["sequencer", "event_time", "record_key", "fence", "added"];
+  const columns = ["sequencer", "event_time", "record_key", "fence", "added", ...DIGEST];
+  const isWhole = onReplaced === "delete"; // M8 of statements.ts
+  const digest = DIGEST.map((name) => `${name} = ${isWhole ? `excluded.${name}` : "NULL"}`);
   const greatest = dialect.name === "postgres" ? "greatest" : "max";
   const none = `${NO_WRITER}, 0, 0, 0, true, true`;
   const sweeps = [
@@ -101,7 +104,7 @@ export function promoteStatements(pair: ShadowPair): string[] {
       ON CONFLICT (table_name, object) DO UPDATE SET event_time = excluded.event_time,
       sequencer = CASE excluded.sequencer WHEN '' THEN w.sequencer ELSE excluded.sequencer END,
       record_key = excluded.record_key, fence = ${greatest}(w.fence, excluded.fence),
-      added = excluded.added`,
+      added = excluded.added, ${digest.join(", ")}`,
     `UPDATE ${APPLIED_TABLE} SET lid = (SELECT w.id FROM ${WRITERS_TABLE} AS s
       JOIN ${WRITERS_TABLE} AS w ON w.object = s.object AND w.table_name = ${literal(live.name)}
       WHERE s.id = ${APPLIED_TABLE}.sid)
