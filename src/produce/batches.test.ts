@@ -312,13 +312,13 @@ describe("a retry", () => {
   });
 
   test("and a registration at the same time send a job once (N5)", async () => {
-    const { world, batches } = await createWorld();
+    const { world, batches, registry } = await createWorld();
     await using _ = world;
     await batches.register("B", jobs("a"));
     let registering: Promise<unknown> | null = null;
     world.interfere = async (messages, send) => {
       registering ??= batches.register("C", jobs("b")); // While the retry sends "a".
-      for (let turn = 0; turn < 500; turn += 1) await Promise.resolve();
+      while ((await registry.findOwn("b")) === undefined) await Promise.resolve();
       return send(messages);
     };
     await passTime(world, batches.retry("B"));

@@ -23,6 +23,7 @@ export class ManualClock implements Clock {
   readonly virtual: boolean;
   readonly #sleepAdvances: boolean;
   readonly #sleepers = new Set<Sleeper>();
+  readonly #onSleep: (() => void)[] = [];
 
   constructor(
     wall: number = START,
@@ -57,12 +58,19 @@ export class ManualClock implements Clock {
     return new Promise((resolve, reject) => {
       const sleeper = { at: this.#monotonic + span, wake: resolve };
       this.#sleepers.add(sleeper);
+      for (const resolve of this.#onSleep.splice(0)) resolve();
       signal?.addEventListener("abort", () => {
         this.#sleepers.delete(sleeper);
         reject(signal.reason);
       });
     });
   };
+
+  /** Resolves when something sleeps: at once, or when what a test woke has done its work. */
+  async untilAsleep(): Promise<void> {
+    if (this.#sleepers.size === 0)
+      await new Promise<void>((resolve) => this.#onSleep.push(resolve));
+  }
 
   /** Moves time forward and wakes every sleeper that is due, in order. */
   readonly advance = (spanMs: number): void => {

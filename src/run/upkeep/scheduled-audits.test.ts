@@ -53,7 +53,7 @@ function world(fail = false, suffix: string | undefined = undefined) {
   );
   const pass = async (ms: number) => {
     clock.advance(ms);
-    for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    await clock.untilAsleep();
   };
   return { clock, ledger, windows, gauges, counted, audits, pass, summary };
 }

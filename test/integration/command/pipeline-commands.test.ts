@@ -228,7 +228,7 @@ describe("an invalid command line", () => {
       '"ftp://x" is not an endpoint; use a URL such as http://127.0.0.1:4566',
     ],
     [["why"], '"why" needs WHAT'],
-    [["why", "s3://files/a.csv"], "does not exist; check the folder and --data, or the URL of"],
+    [["why", "s3://files/a.csv"], "does not exist; check the data folder, or the URL of"],
     [["dev", "pipeline.ts", "--feed", "none.mjs", "--port", "0"], "cannot load the feed none.mjs"],
   ])("%j is refused with exit code 2", async (words, message) => {
     const { code, out, err } = await end(words);
