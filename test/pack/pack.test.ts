@@ -1,14 +1,18 @@
 // Pack: the npm package as a user gets it: packed, installed without a registry into an unrelated
 // project, imported, type-checked and run. It runs at full size only: the build takes long.
 
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type PackedPackage, sizeProblems } from "../../scripts/release-check.ts";
 import { isFullSize, requireFullSize } from "../support/full-size.ts";
 import { patienceMs } from "../support/patience.ts";
+import { requirePart } from "../support/requires.ts";
+import { startShell } from "../support/shell-session.ts";
 
 const root = join(import.meta.dirname, "..", "..");
 const temporary = mkdtempSync(join(tmpdir(), "tidegate-pack-"));
@@ -243,6 +247,51 @@ test("running on AWS without its SDK names the packages to install", () => {
     2,
     expect.stringContaining("npm install @aws-sdk/client-sqs @aws-sdk/client-s3"),
   ]);
+});
+
+describe("a new project", () => {
+  requirePart("aws-cli");
+
+  test("every command that `tidegate dev` prints works as printed", {
+    timeout: BUILD_MS_MAX,
+  }, async () => {
+    run("npx", ["--no-install", "tidegate", "init", "walk"]);
+    const folder = join(project, "walk");
+    // Without the empty cache of this file, npm uses packages that were downloaded before.
+    const { npm_config_cache: _, ...env } = environment;
+    const flags = ["--no-audit", "--no-fund", "--prefer-offline"];
+    execFileSync("npm", ["install", ...flags], { cwd: folder, env, stdio: "pipe" });
+    const main = join(folder, "node_modules", ".bin", "tidegate");
+    const dev = ["dev", "pipeline.ts", "--watch-folder", "inbox", "--port", "0"];
+    const child = spawn(main, dev, { cwd: folder, env, stdio: ["ignore", "ignore", "pipe"] });
+    const shell = startShell({ folder, env, prelude: [] });
+    try {
+      const commands: string[] = [];
+      for await (const line of createInterface({ input: child.stderr })) {
+        if (/^ {2}[^ #]/.test(line)) commands.push(line.trim());
+        if (commands.at(-1)?.startsWith("curl ")) break;
+      }
+      // The cause of a dead letter is fixed before it is redriven.
+      const fixed = `${commands.find((each) => each.includes("s3 cp samples"))}broken.csv`;
+      const redrive = commands.findIndex((each) => each.includes("dlq redrive"));
+      commands.splice(redrive, 0, fixed);
+      commands.push("npx tidegate watermark pipeline.ts", "npx tidegate audit pipeline.ts");
+      const said = new Map<string, string>();
+      for (const command of commands) {
+        // A command that reads its input must not read the next command.
+        const { output, failed } = await shell.run(`{ ${command}\n} </dev/null`);
+        expect([command, failed, output]).toEqual([command, [], output]);
+        said.set(command, output);
+      }
+      expect(said.get("npx tidegate dlq redrive")).toContain("1 overtaken");
+      expect(said.get("npx tidegate audit pipeline.ts")).toContain("Verdict: complete");
+    } finally {
+      await shell.close();
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      await ended;
+    }
+  });
 });
 
 test("only the published paths can be imported", () => {

@@ -7,7 +7,8 @@ import type { EventHistory } from "./event-history.ts";
 
 /** Outcome first, then the log in order. */
 export function describeHistory(history: EventHistory, what: string): string[] {
-  const { pipeline, generation, key, object, attempts, fence, seenAt, rememberedUntil } = history;
+  const { pipeline, generation, key, object, attempts, fence, superseded } = history;
+  const { seenAt, rememberedUntil } = history;
   const name = object === null ? (history.about[0] ?? what) : `s3://${object.bucket}/${object.key}`;
   return [
     `${name} in pipeline ${pipeline}, generation ${generation}`,
@@ -19,7 +20,7 @@ export function describeHistory(history: EventHistory, what: string): string[] {
     row("lane", laneOf(history)),
     ...(history.effects === null ? [] : [row("effects", effectsOf(history))]),
     ...quarantinedOf(history),
-    ...(history.digest === null ? [] : [row("digest", history.digest)]),
+    ...(history.digest === null || superseded ? [] : [row("digest", history.digest)]),
     ...runOf(history),
     row("duplicates", duplicatesOf(history)),
     ...deadLetterOf(history),
@@ -88,7 +89,7 @@ function outcomeOf(history: EventHistory): string {
   switch (state) {
     case "committed": {
       const took = tookMs === null ? "" : `, in ${tookMs} ms`;
-      const skipped = "committed without effects: a newer event of the object was applied first";
+      const skipped = "superseded: a newer event of the object was applied first";
       return superseded ? skipped : `committed${took}`;
     }
     case "parked":

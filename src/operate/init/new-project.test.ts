@@ -14,7 +14,10 @@ test("a project is written into a folder that need not exist, named after it", (
     .map(({ parentPath, name }) => relative(project, join(parentPath, name)));
   expect(written.toSorted()).toEqual([...files].toSorted());
   const described = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
-  expect(described).toMatchObject({ name: "daily-orders", dependencies: { tidegate: "^1.2.3" } });
+  const { peerDependencies: peers } = JSON.parse(readFileSync("package.json", "utf8"));
+  const sdk = ["@aws-sdk/client-s3", "@aws-sdk/client-sqs"].map((name) => [name, peers[name]]);
+  const dependencies = { ...Object.fromEntries(sdk), tidegate: "^1.2.3" };
+  expect(described).toMatchObject({ name: "daily-orders", dependencies });
   expect(Object.keys(described.devDependencies)).toEqual(["@types/node", "typescript"]);
   const ignored = readFileSync(join(project, ".gitignore"), "utf8").split("\n");
   expect(ignored).toEqual(expect.arrayContaining(["node_modules/", ".tidegate/", "inbox/"]));

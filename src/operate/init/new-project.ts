@@ -9,6 +9,8 @@ import { ensureFolder } from "../../run/open/ensure-folder.ts";
 const PIPELINE = "pipeline.ts";
 /** `tidegate dev` suggests it, and `tidegate prove` uses its folder. */
 const SAMPLE = "samples/monday.csv";
+/** The range of the peer dependency in the package. */
+const SDK_RANGE = "^3.1000.0";
 const NAME_DEFAULT = "my-pipeline";
 /** A valid bucket name: the bucket has the name of the project. */
 const NAME = /^[a-z][a-z0-9-]{1,40}[a-z0-9]$/;
@@ -70,7 +72,12 @@ function packageJson(name: string, dependency: string): string {
       check: "tsc",
       prove: `tidegate prove ${PIPELINE}`,
     },
-    dependencies: { tidegate: dependency },
+    // Commands reach queues and objects, of the embedded cloud too, with the SDK.
+    dependencies: {
+      "@aws-sdk/client-s3": SDK_RANGE,
+      "@aws-sdk/client-sqs": SDK_RANGE,
+      tidegate: dependency,
+    },
     devDependencies: { "@types/node": "^24.0.0", typescript: "^5.9.0" },
     engines: { node: ">=22.18" },
   };
