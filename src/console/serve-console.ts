@@ -25,7 +25,7 @@ export interface ServedConsole extends WatchOptions {
   /** Whether other machines can reach the server. */
   readonly exposed: boolean;
   /** Where actions find the queues. */
-  readonly operator: Pick<SourceOptions, "queue" | "deadLetterQueue" | "endpoint" | "region">;
+  readonly operator: Omit<SourceOptions, "ledger" | "pipeline">;
   readonly onError: (error: unknown) => void;
 }
 

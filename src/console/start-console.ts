@@ -76,7 +76,7 @@ function elsewhere(): HttpReply {
 }
 
 async function openConsole(options: StartConsoleOptions): Promise<ConsoleHttp> {
-  const { pipeline, queue, deadLetterQueue, endpoint, region } = options;
+  const { pipeline, queue, deadLetterQueue, endpoint, region, data } = options;
   const lateQueue = pipeline === null ? undefined : lateQueueOf(pipeline);
   const server = await findServer(options);
   const environment =
@@ -117,7 +117,7 @@ async function openConsole(options: StartConsoleOptions): Promise<ConsoleHttp> {
       server,
     },
     outage: () => null,
-    operator: { endpoint, region, ...queues },
+    operator: { endpoint, region, data, ...queues },
     onError: options.onError,
   }).catch(async (error: unknown) => {
     await release();

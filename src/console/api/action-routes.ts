@@ -14,6 +14,7 @@ import {
   foundIn,
   knownScope,
   operatorOf,
+  post,
   textIn,
 } from "./console-call.ts";
 import { actionReply, refuseRequest } from "./console-reply.ts";
@@ -41,10 +42,6 @@ const filter = anObject({
 });
 const held = anObject({ key: aText, prefix: aText });
 const limit = aNumber(1, LIMIT_MAX);
-
-function post(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
-  return { method: "POST", path, action: true, answer };
-}
 
 /** The operator of an action that needs the pipeline's queue; the caller closes it. */
 async function withQueue(call: ConsoleCall): Promise<Operator> {

@@ -53,6 +53,11 @@ export interface ConsoleRoute {
   readonly answer: (call: ConsoleCall) => Promise<object | HttpReply>;
 }
 
+/** The route of an action. */
+export function post(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
+  return { method: "POST", path, action: true, answer };
+}
+
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100;
 const TEXT_CHARS_MAX = 2_048;

@@ -11,15 +11,12 @@ import {
   foundIn,
   knownScope,
   operatorOf,
+  post,
 } from "./console-call.ts";
 import { actionReply, refuseRequest } from "./console-reply.ts";
 import { aText, readOrder, required } from "./read-order.ts";
 
 const REASON_CHARS_MAX = 500;
-
-function post(path: string, answer: ConsoleRoute["answer"]): ConsoleRoute {
-  return { method: "POST", path, action: true, answer };
-}
 
 async function pause(call: ConsoleCall) {
   const { reason = "" } = readOrder(call.request, { reason: aText });
