@@ -95,7 +95,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   "sinks/function": { imports: RECORDS, packages: [] },
   "sinks/objects": { imports: RECORDS, packages: [] },
   // Rules and parsers of the doctor; operate/doctor reads files and queues for it.
-  doctor: { imports: SEAMS, packages: ["@babel/parser", "acorn", "yaml"] },
+  doctor: { imports: SEAMS, packages: ["@babel/parser", "@lezer/python", "acorn", "yaml"] },
   telemetry: {
     imports: RECORDS,
     packages: [

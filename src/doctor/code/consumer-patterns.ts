@@ -2,7 +2,7 @@
 
 import type { CodePattern } from "../setup.ts";
 import type { CodeContext } from "./code-context.ts";
-import { isInjected, isWork } from "./consumer-work.ts";
+import { isInjected, isOwnWork, isWork } from "./consumer-work.ts";
 import { handlerPatterns } from "./handler-patterns.ts";
 import type { QueueCall } from "./queue-calls.ts";
 import {
@@ -144,22 +144,24 @@ function isFirstTen(at: TreeNode): boolean {
   return numberIn(from) === 0 && numberIn(to) === 10;
 }
 
-function idempotencyPatterns({ calls, tree, text, report }: CodeContext): readonly CodePattern[] {
+function idempotencyPatterns(context: CodeContext): readonly CodePattern[] {
+  const { calls, tree, text, report } = context;
   const receive = calls.find(({ kind, at }) => kind === "receive" && isSentHere(at));
   const deletes = calls.some(({ kind }) => kind === "delete" || kind === "delete-batch");
   if (receive === undefined || !deletes || IDEMPOTENT.test(text)) return [];
-  const works = tree.nodes.some((at) => isWork(at) && isAwaited(at));
-  if (!works || tree.nodes.some(isInjected)) return [];
+  const works = tree.nodes.some((at) => isAwaited(at) && isOwnWork(context, at));
+  if (!works || tree.nodes.some((at) => isInjected(context, at))) return [];
   const detail = "the consumer does not remember which messages it has processed";
   return [report("no-idempotency", receive.at, detail)];
 }
 
 function loopPatterns(context: CodeContext): readonly CodePattern[] {
-  const { calls, tree, text, report } = context;
+  const { calls, file, tree, text, report } = context;
   if (!calls.some(({ kind }) => kind === "receive")) return [];
-  const fifo = tree.nodes.some(namesFifo) && !tree.nodes.some(isInjected);
+  const fifo = tree.nodes.some(namesFifo) && !tree.nodes.some((at) => isInjected(context, at));
   return tree.nodes.flatMap((at): CodePattern[] => {
     const { node } = at;
+    if (file.endsWith(".py")) return []; // Python has no promises to run side by side.
     if (isLoop(at) && node.type === "ForOfStatement" && !fifo && isMessages(node.right, text)) {
       const awaits = tree.nodes.some((each) => isWork(each) && isAwaited(each) && within(at, each));
       return awaits ? [report("messages-one-by-one", at, "messages are processed in a loop")] : [];

@@ -149,6 +149,7 @@ function onlyTells({ tree, text }: CodeContext, clause: TreeNode): boolean {
       return /^(|undefined|null|None|void 0)$/.test(code) || /^\{[\s\S]*\bstatusCode\b/.test(code);
     }
     if (/^(Throw|If|Switch|For|While|Assignment|Update|Break|Yield)/.test(node.type)) return false;
+    if (node.type === "VariableDeclarator") return !("rebinds" in node);
     if (node.type !== "CallExpression" && node.type !== "NewExpression") return true;
     return TELLS.test(calledName(each) ?? "");
   });
@@ -164,7 +165,7 @@ function wholeBatches(
   if (caller !== "Lambda" || looped === undefined || PARTIAL.test(text)) return [];
   const area = [...upwards(looped)].find(isFunction);
   if (area === undefined || workIn(context, area).length === 0) return [];
-  if (context.tree.nodes.some((each) => within(area, each) && isInjected(each))) return [];
+  if (context.tree.nodes.some((each) => within(area, each) && isInjected(context, each))) return [];
   return [report("batch-fails-whole", looped, "one failed record fails all records of the batch")];
 }
 
@@ -173,5 +174,8 @@ function isIterated({ node, parent }: TreeNode, text: string): boolean {
   const owner = parent?.node;
   if (owner?.type === "ForOfStatement") return owner.right === node;
   if (owner?.type !== "MemberExpression") return false;
-  return /^\s*\??\.\s*(map|forEach|length)\b/.test(text.slice(node.end, node.end + 30));
+  const [, word] =
+    /^\s*\??\.\s*(map|forEach|length)\b/.exec(text.slice(node.end, node.end + 30)) ?? [];
+  const counts = parent?.parent?.parent?.node.type === "ForStatement";
+  return word === "map" || word === "forEach" || (word === "length" && counts);
 }

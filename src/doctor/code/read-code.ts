@@ -9,6 +9,7 @@ import type { CodeContext, CodeFile } from "./code-context.ts";
 import { Constants } from "./constants.ts";
 import { consumerPatterns } from "./consumer-patterns.ts";
 import { attributePatterns, producerPatterns } from "./producer-patterns.ts";
+import { parsePython } from "./python-tree.ts";
 import { queueCalls } from "./queue-calls.ts";
 import { calledName, literalText, parseCode, propertiesOf } from "./syntax-tree.ts";
 
@@ -18,10 +19,11 @@ export interface CodeReading {
   readonly unread: readonly Unread[];
 }
 
-const TEST_FILE = /(^|\/)(tests?|__tests__)\/|\.(test|spec)\.[mc]?[jt]s$/;
+const TEST_FILE =
+  /(^|\/)(tests?|__tests__|e2e)\/|\.(test|spec|e2e-spec)\.([mc]?[jt]s|[jt]sx)$|(^|\/)(test_[^/]*|[^/]*_test|conftest)\.py$/;
 /** Files without any of these words have nothing to report, and are not parsed. */
-const RELEVANT = /sqs|sns|queue|message|tidegate|Records|https?:\/\//i;
-const CODE_FILE = /\.[mc]?[jt]s$/;
+const RELEVANT = /sqs|sns|queue|message|tidegate|boto3|Records|https?:\/\//i;
+const CODE_FILE = /\.([mc]?[jt]s|[jt]sx|py)$/;
 const COMPLIANCE = /\b(complianceTests|runCompliance|tidegate comply)\b/;
 
 /** A project without Tidegate is not expected to have its tests. */
@@ -40,7 +42,7 @@ export function readCode(
   const usesTidegate = [...files, ...documents].some(({ text }) => TIDEGATE.test(text));
   for (const { file, text } of files) {
     if (TEST_FILE.test(file) || !RELEVANT.test(text)) continue; // C2
-    const tree = parseCode(file, text);
+    const tree = file.endsWith(".py") ? parsePython(text) : parseCode(file, text);
     if (tree.problem !== null) {
       unread.push({ reason: "unparsed", text: `${file} does not parse: ${tree.problem}` });
       continue;

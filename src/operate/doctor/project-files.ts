@@ -11,12 +11,12 @@ import type { TerraformSource } from "../../doctor/terraform/load-terraform.ts";
 import type { Unread } from "../../doctor/unread.ts";
 
 const SKIPPED = new Set(["node_modules", "dist", "build", "out", "coverage", "vendor", "cdk.out"]);
-const CODE = /(?<!\.d)\.([mc]?[jt]s|[jt]sx)$/;
+const CODE = /(?<!\.d)\.([mc]?[jt]s|[jt]sx|py)$/;
 const TEMPLATE = /\.(ya?ml|json|template)$/;
 const NAMES_MESSAGES = /AWS::(SQS|SNS|Pipes|Lambda::EventSource|Serverless::Function)|^functions:/m;
 const DOCUMENT = /\.(md|ya?ml)$|(^|\/)package\.json$/;
 /** Languages that the doctor does not read: a file in them counts if it names queues. */
-const OTHER_LANGUAGE = /\.(py|go|java|kt|scala|cs|rb|php|rs)$/;
+const OTHER_LANGUAGE = /\.(go|java|kt|scala|cs|rb|php|rs)$/;
 const NAMES_QUEUES = /\bsqs\b|SQSClient|AmazonSQS/i;
 const FILES_MAX = 20_000;
 const FILE_BYTES_MAX = 1_024 * 1_024;
