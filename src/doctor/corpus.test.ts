@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { CDK_CORPUS } from "../../test/support/doctor/cdk-corpus.ts";
 import { CODE_CORPUS } from "../../test/support/doctor/code-corpus.ts";
 import type { CorpusCase } from "../../test/support/doctor/corpus-case.ts";
 import { LIVE_CORPUS } from "../../test/support/doctor/live-corpus.ts";
@@ -17,6 +18,7 @@ const CORPUS: readonly CorpusCase[] = [
   ...TERRAFORM_CORPUS,
   ...LIVE_CORPUS,
   ...CODE_CORPUS,
+  ...CDK_CORPUS,
   ...PYTHON_CORPUS,
   ...TEMPLATE_CORPUS,
 ];
@@ -40,7 +42,7 @@ function setupsOf({ files, live = [], pipeline }: CorpusCase): readonly Setup[] 
       code: reading.patterns,
     },
   ]);
-  return [main, ...templates.stacks];
+  return [main, ...reading.stacks, ...templates.stacks];
 }
 
 test("the corpus has at least 200 configurations, and a good and a bad one for every rule", () => {
@@ -84,6 +86,7 @@ test("precision and recall on the corpus are what the doctor promises", () => {
 /** The language of a configuration. */
 function kindOf({ files, live }: CorpusCase): string {
   const names = Object.keys(files).join(" ");
+  if (/-stack|_stack/.test(names)) return "CDK";
   if (live !== undefined) return "live queues";
   if (names.includes(".py")) return "Python";
   if (/template|stack|serverless/.test(names)) return "templates";

@@ -105,15 +105,14 @@ function counted({ queues, alarms = [] }: Setup): string {
 async function examineCode(folder: string, terraform: string | undefined): Promise<Examined> {
   const project = readProject(folder);
   const { templates } = project;
-  const { patterns, unread } = readCode(project.code, project.documents);
+  const { patterns, stacks, unread } = readCode(project.code, project.documents);
   const read = templates.length === 0 ? null : await import("../doctor/template/read-templates.ts");
   const reading = read?.readTemplates(templates) ?? { stacks: [], unread: [] };
-  const { stacks } = reading;
   const beside = terraformBeside(project.terraform, terraform);
   return {
     setup: { ...EMPTY_SETUP, code: patterns },
-    stacks,
-    checked: `code in ${folder} (files: ${project.code.length}, templates: ${stacks.length})`,
+    stacks: [...stacks, ...reading.stacks],
+    checked: `code in ${folder} (files: ${project.code.length}, templates: ${reading.stacks.length})`,
     unread: [...project.unread, ...unread, ...reading.unread, ...beside],
   };
 }

@@ -3,8 +3,9 @@
 //       input that a function builds, is not reported.
 //   C2. Tests are read only for compliance tests: what they do on purpose is not reported.
 
-import type { CodePattern } from "../setup.ts";
+import type { CodePattern, Setup } from "../setup.ts";
 import type { Unread } from "../unread.ts";
+import { cdkSetup } from "./cdk-setup.ts";
 import type { CodeContext, CodeFile } from "./code-context.ts";
 import { Constants } from "./constants.ts";
 import { consumerPatterns } from "./consumer-patterns.ts";
@@ -15,6 +16,8 @@ import { calledName, literalText, parseCode, propertiesOf } from "./syntax-tree.
 
 export interface CodeReading {
   readonly patterns: readonly CodePattern[];
+  /** Queues of a CDK application, file by file. */
+  readonly stacks: readonly Setup[];
   /** Files that could not be parsed. */
   readonly unread: readonly Unread[];
 }
@@ -36,6 +39,7 @@ export function readCode(
 ): CodeReading {
   const patterns: CodePattern[] = [];
   const unread: Unread[] = [];
+  const stacks: Setup[] = [];
   const checks = [...files, ...documents].filter(({ file, text }) => {
     return (TEST_FILE.test(file) || !CODE_FILE.test(file)) && COMPLIANCE.test(withoutNotes(text));
   });
@@ -53,6 +57,8 @@ export function readCode(
     const constants = new Constants(tree);
     const calls = queueCalls(tree, constants);
     const context: CodeContext = { file, text: tree.code, tree, constants, calls, report };
+    const stack = cdkSetup(context);
+    if (stack !== null) stacks.push(stack);
     const tested = !usesTidegate || isTested(file, checks);
     patterns.push(
       ...consumerPatterns(context),
@@ -61,7 +67,7 @@ export function readCode(
       ...literalPatterns(context),
     );
   }
-  return { patterns, unread };
+  return { patterns, stacks, unread };
 }
 
 /** Whether a compliance test, or a workflow with tidegate comply, names the producer. */
