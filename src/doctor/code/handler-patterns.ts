@@ -105,11 +105,25 @@ function swallowedIn(context: CodeContext, area: TreeNode): readonly CodePattern
     }
     const ignored =
       parent?.node.type === "AwaitExpression" && parent.parent?.node.type === "ExpressionStatement";
+    if (calledName(at) === "catch" && ignored && catchesAll(context, at)) {
+      return [report("failure-swallowed", at, "the handler logs an error and returns")];
+    }
     if (calledName(at) === "allSettled" && ignored && workIn(context, at).length > 0) {
       return [report("failure-swallowed", at, "the handler ignores the outcomes of allSettled")];
     }
     return [];
   });
+}
+
+/** `work().catch((error) => log(error))` */
+function catchesAll(context: CodeContext, at: TreeNode): boolean {
+  if (at.node.type !== "CallExpression" || workIn(context, at).length < 2) return false;
+  const clause = context.tree.nodes.find(({ node }) => node === argumentOf(at));
+  return clause !== undefined && isFunction(clause) && onlyTells(context, clause);
+}
+
+function argumentOf({ node }: TreeNode): AnyNode | undefined {
+  return node.type === "CallExpression" ? (node.arguments[0] as AnyNode | undefined) : undefined;
 }
 
 /** Whether a try statement holds all the work of the block that it is in (P1). */

@@ -23,7 +23,7 @@ export interface CodeReading {
 }
 
 const TEST_FILE =
-  /(^|\/)(tests?|__tests__|e2e)\/|\.(test|spec|e2e-spec)\.([mc]?[jt]s|[jt]sx)$|(^|\/)(test_[^/]*|[^/]*_test|conftest)\.py$/;
+  /(^|\/)(tests?|__tests__|e2e|benchmarks?)\/|\.(test|spec|e2e-spec)\.([mc]?[jt]s|[jt]sx)$|(^|\/)(test_[^/]*|[^/]*_test|conftest)\.py$/;
 /** Files without any of these words have nothing to report, and are not parsed. */
 const RELEVANT = /sqs|sns|queue|message|tidegate|boto3|Records|https?:\/\//i;
 const CODE_FILE = /\.([mc]?[jt]s|[jt]sx|py)$/;

@@ -96,6 +96,11 @@ export const HANDLER_CORPUS: readonly CorpusCase[] = [
     `  await Promise.allSettled(event.Records.map((each) => bookInvoice(each.body)));
   for (const record of []) {`,
   ]),
+  bad("failure-swallowed", "a promise whose error is logged", PARTIAL, [
+    "      await bookInvoice(JSON.parse(record.body));\n    } catch (error) {",
+    `      await bookInvoice(record.body).catch((error) => console.error(error));
+    } catch (error) {`,
+  ]),
   bad("failure-swallowed", "a method of NestJS", NEST, [ENTER, LOGGED(ENTER)]),
   good("failure-swallowed", "a method of NestJS that throws", NEST),
   bad("failure-swallowed", "a handler of sqs-consumer", CONSUMER, [SHIP, LOGGED(SHIP)]),
