@@ -45,6 +45,22 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
     checker: "rows-elected",
   },
   {
+    name: "digest-of-an-earlier-version",
+    mistake: "A newer version of an object keeps the digest of the version that it replaced.",
+    file: "src/sinks/table/statements.ts",
+    find: "replaces ? `excluded.",
+    replace: "replaces ? `w.",
+    checker: "rows-digested",
+  },
+  {
+    name: "promotion-keeps-the-live-digest",
+    mistake: "A promotion replaces the rows of an object, and keeps the digest of the live ones.",
+    file: "src/sinks/table/shadow/shadow-statements.ts",
+    find: "isWhole ? `excluded.",
+    replace: "isWhole ? `w.",
+    checker: "rows-digested",
+  },
+  {
     name: "same-values-written-again",
     mistake: "A row that does not change is written, and its triggers fire.",
     file: "src/sinks/table/statements.ts",

@@ -14,6 +14,7 @@ import { recordKey } from "../../ledger/record-key.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { LedgerScope, RecordKey } from "../../ports/record.ts";
 import type { SinkStore } from "../../ports/sink.ts";
+import { createRowCheckers } from "../../sinks/table/check-rows.ts";
 import { createMemoryTables, type MemoryTables } from "../../sinks/table/memory-tables.ts";
 import { rankTie } from "../../sinks/table/rank-tie.ts";
 import type { History } from "../history.ts";
@@ -226,7 +227,14 @@ export class SimTables {
       rows: this.rowsOf(TABLE),
       quarantined: await this.quarantined(ledger),
       leftovers: this.#leftovers(),
+      misjudged: await this.#misjudged(),
     });
+  }
+
+  async #misjudged(): Promise<string[]> {
+    const [checker] = createRowCheckers(this.memory.store, "sqlite", this.spec.tables);
+    const check = await checker?.check(new AbortController().signal);
+    return (check?.findings ?? []).map(({ kind, object, key }) => `${key ?? object} ${kind}`);
   }
 
   /** The rows that the ledger lists as quarantined. */

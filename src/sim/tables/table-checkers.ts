@@ -7,6 +7,8 @@ const PROMISES: Readonly<Record<TableGuarantee, string>> = {
   "rows-elected":
     "After every commit, the table shows all rows of a record or none, and of each key the row " +
     "that the order of events elects.",
+  "rows-digested":
+    "A check of the rows against the digests of their commits reports nothing, whatever crashed.",
   "trigger-once": "A trigger of the table fires once for each change of a visible row.",
   "quarantine-kept":
     "A row that the schema rejects is in quarantine once, with its line and reason, until it is " +

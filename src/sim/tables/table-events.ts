@@ -53,6 +53,8 @@ export type TableEvent =
       readonly quarantined: readonly SimQuarantinedRow[];
       /** Relations of dead attempts and dropped shadows. */
       readonly leftovers: readonly string[];
+      /** Rows that a check against the digests of commits reports, although no one edited them. */
+      readonly misjudged: readonly string[];
     }
   /** A replay is in the ledger with its inputs, in their order. */
   | {

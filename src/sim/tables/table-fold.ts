@@ -9,6 +9,7 @@ import { BAD_REASON } from "./tables-pipeline.ts";
 
 export type TableGuarantee =
   | "rows-elected"
+  | "rows-digested"
   | "trigger-once"
   | "quarantine-kept"
   | "leftovers-removed"
@@ -191,6 +192,9 @@ class TableFold {
     if (event.phase === "end" && event.leftovers.length > 0) {
       const message = `remains of dead attempts: ${event.leftovers.join(", ")}`;
       this.#find("leftovers-removed", event, [], message);
+    }
+    for (const each of event.misjudged) {
+      this.#find("rows-digested", event, [], `a check of the rows reports ${each}`);
     }
     this.#checkQuarantine(event);
   }

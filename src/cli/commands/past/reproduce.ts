@@ -38,8 +38,9 @@ export const reproduce = command({
     const isSame = records > 0 && differing === 0 && leftOut === 0 && changedInputs.count === 0;
     if (flags.json) out.line(JSON.stringify(result));
     else if (records === 0) out.line("no record of the manifest could be run again");
-    else if (differing === 0) out.line(`identical: ${records} records have the same results`);
-    else {
+    else if (differing === 0) {
+      out.line(`identical: ${records} records have the same results; live tables were not read`);
+    } else {
       out.line(`different: ${differing} of ${records} records have other results`);
       out.line(`  first: ${first?.uri} was ${first?.expected}, is ${first?.actual}`);
       const digest = digests.length === 0 ? "code and configuration are the same" : null;
