@@ -46,7 +46,7 @@ const upgrade = (...words: string[]) => runChild(process.execPath, [WORKER, ...w
 async function expectOldFile(path: string): Promise<void> {
   const clock = clockAfter();
   const ledger = createSqliteLedger({ clock, turn }, { path });
-  const outbox = createSqliteOutbox({ clock, turn }, { path });
+  const outbox = createSqliteOutbox({ clock }, { path });
   await expectOldRecords(ledger, clock);
   await expectOldRows(outbox, clock);
   expect(await ledger.check()).toEqual([]);
