@@ -20,6 +20,7 @@ import type { StoreBinding } from "../support/stores/opened-store.ts";
 import { random } from "../support/stores/real-ports.ts";
 import { describeLedger } from "./ledger.ts";
 import { describeLedgerLists } from "./ledger-lists.ts";
+import { describeRetention } from "./ledger-retention.ts";
 
 const { available, endpoint, freshOptions } = await useDynamo();
 const clock = createManualClock(FAR_AHEAD);
@@ -38,6 +39,7 @@ describe.skipIf(!available)("DynamoDB", () => {
   });
   describeLedger(bindingOf("DynamoDB", {}));
   describeLedgerLists(bindingOf("DynamoDB with lists", { listing: true }));
+  describeRetention(bindingOf("DynamoDB", {}));
 
   const others = [
     { other: 1, code: "TG_STORE_OLDER" },

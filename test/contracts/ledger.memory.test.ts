@@ -3,6 +3,7 @@ import { createMemoryLedger } from "../../src/stores/memory/ledger.ts";
 import type { StoreBinding } from "../support/stores/opened-store.ts";
 import { describeLedger } from "./ledger.ts";
 import { describeLedgerLists } from "./ledger-lists.ts";
+import { describeRetention } from "./ledger-retention.ts";
 
 const MEMORY: StoreBinding<Ledger> = {
   name: "memory",
@@ -15,3 +16,4 @@ const MEMORY: StoreBinding<Ledger> = {
 
 describeLedger(MEMORY);
 describeLedgerLists(MEMORY);
+describeRetention(MEMORY);

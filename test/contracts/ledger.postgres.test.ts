@@ -10,6 +10,7 @@ import { queryPostgres, usePostgres } from "../support/stores/database-servers.t
 import type { StoreBinding } from "../support/stores/opened-store.ts";
 import { describeLedger } from "./ledger.ts";
 import { describeLedgerLists } from "./ledger-lists.ts";
+import { describeRetention } from "./ledger-retention.ts";
 
 const { available, url, freshUrl } = await usePostgres();
 const clock = createManualClock(epochMs(1_700_000_000_000));
@@ -32,6 +33,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
   };
   describeLedger(POSTGRES);
   describeLedgerLists(POSTGRES);
+  describeRetention(POSTGRES);
 
   const { version } = POSTGRES_LEDGER;
   const others = [

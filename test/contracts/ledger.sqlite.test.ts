@@ -16,6 +16,7 @@ import { turn } from "../support/stores/real-ports.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { describeLedger } from "./ledger.ts";
 import { describeLedgerLists } from "./ledger-lists.ts";
+import { describeRetention } from "./ledger-retention.ts";
 
 const folder = useTemporaryFolder("ledger");
 
@@ -48,6 +49,7 @@ const SQLITE: StoreBinding<Ledger> = {
 
 describeLedger(SQLITE);
 describeLedgerLists(SQLITE);
+describeRetention(SQLITE);
 
 const OTHER_VERSIONS = [
   { version: 1, code: "TG_STORE_OLDER" },
