@@ -1,4 +1,4 @@
-// The contract of retention: what a purge keeps, whoever calls it and how often.
+// The contract of retention: what every purge keeps, however often it runs.
 
 import { describe, expect, test } from "vitest";
 import { days, seconds } from "../../src/core/units.ts";

@@ -1,5 +1,5 @@
-// A rolling deploy as the older release sees it: a newer one raises the version of a store that this
-// release has open. `writersFrom` decides whether this release keeps working.
+// A rolling deploy as the older release sees it: a newer one raises the version of a store that
+// this one has open. `writersFrom` decides whether it keeps working.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

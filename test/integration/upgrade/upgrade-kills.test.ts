@@ -148,7 +148,7 @@ test("a file that may not be written is refused in one sentence, and is unchange
   const before = readFileSync(path);
   chmodSync(path, 0o444);
   chmodSync(own, 0o555);
-  const { stdout } = await upgrade("sqlite", path, "0", "nobody");
+  const { stdout } = await upgrade("sqlite", path, "0", "unprivileged");
   chmodSync(own, 0o755);
   expect(stdout).toMatch(/^TG_(STORE|LEDGER)_UNAVAILABLE: the ledger .*(readonly|permission)/i);
   expect(stdout.trim().split("\n")).toHaveLength(1);

@@ -1,5 +1,5 @@
 // Upgrades a store and kills its own process before or after the nth step that reaches a disk or a
-// server: words are the kind, the file or URL, n (0: never), and "nobody" to give up all rights.
+// server: words are the kind, the file or URL, n (0: never), and "unprivileged" to give up all rights.
 
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
@@ -44,7 +44,7 @@ count(DatabaseSync.prototype, "exec");
 count(StatementSync.prototype, "run");
 count(pg.Client.prototype, "query");
 syncBuiltinESMExports();
-if (user === "nobody" && process.getuid?.() === 0) process.setuid?.(NOBODY);
+if (user === "unprivileged" && process.getuid?.() === 0) process.setuid?.(NOBODY);
 
 try {
   if (kind === "postgres") await upgradePostgres(where, { dryRun: false });
