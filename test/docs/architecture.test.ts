@@ -57,3 +57,14 @@ test("every word of the glossary occurs once, and is used in the code unless a r
   const unused = words.filter((word) => !new RegExp(`\\b${word.replace("○ ", "")}`).test(source));
   expect(unused).toEqual(planned);
 });
+
+test("a walk has at most eight files, and each of them exists", () => {
+  const section = page.slice(page.indexOf("## Two walks"), page.indexOf("## How it is tested"));
+  const walks = section.split(/^From /m).slice(1);
+  const files = walks.map((walk) =>
+    [...walk.matchAll(/^\d+\. `([^`]+)`/gm)].map(([, file]) => file),
+  );
+  expect(files.map(({ length }) => length > 0 && length <= 8)).toEqual([true, true]);
+  const missing = files.flat().filter((file) => !existsSync(join(root, "src", String(file))));
+  expect(missing).toEqual([]);
+});

@@ -24,7 +24,7 @@ import { readJobLines } from "../../../src/cli/flags/job-lines.ts";
 import * as deadLetterText from "../../../src/cli/print/dead-letter-text.ts";
 import { resultJson } from "../../../src/cli/print/job-text.ts";
 import * as lateText from "../../../src/cli/print/late-text.ts";
-import { statsLines, viewLines } from "../../../src/cli/print/ledger-text.ts";
+import { statsLines, upgradeLines, viewLines } from "../../../src/cli/print/ledger-text.ts";
 import { statusJson } from "../../../src/cli/print/pipeline-text.ts";
 import * as quarantineText from "../../../src/cli/print/quarantine-text.ts";
 import { recordJson } from "../../../src/cli/print/record-text.ts";
@@ -379,6 +379,10 @@ const TABLE: Readonly<Record<string, Row>> = {
       const problems = await operator.ledger.check();
       return problems.length === 0 ? ["The ledger is sound."] : problems;
     },
+  },
+  "ledger migrate": {
+    words: () => [],
+    lines: async ({ operator }) => upgradeLines(await operator.ledger.migrate(), { dryRun: false }),
   },
   "ledger show": {
     words: () => ["--pipeline", "orders", "--key", made.key],

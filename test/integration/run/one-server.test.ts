@@ -30,6 +30,8 @@ type Source = (typeof SOURCES)[number];
 class Recorder {
   readonly #server: Server;
   calls = 0;
+  /** The queues that were asked for. */
+  readonly queues = new Set<string>();
 
   constructor() {
     this.#server = createServer((request, reply) => this.#answer(request, reply));
@@ -48,7 +50,8 @@ class Recorder {
     this.#server.close();
   }
 
-  #answer({ url, headers }: IncomingMessage, reply: ServerResponse): void {
+  #answer(request: IncomingMessage, reply: ServerResponse): void {
+    const { url, headers } = request;
     if (url === "/_tidegate/health") {
       reply.end(JSON.stringify({ service: "tidegate" }));
       return;
@@ -56,7 +59,11 @@ class Recorder {
     this.calls += 1;
     const isSqs = headers["x-amz-target"] !== undefined;
     const refusal = isSqs ? '{"__type":"com.amazonaws.sqs#QueueDoesNotExist"}' : "";
-    reply.writeHead(isSqs ? 400 : 404).end(refusal);
+    request.setEncoding("utf8").on("data", (text: string) => {
+      const [, name] = /"QueueName":"([^"]+)"/.exec(text) ?? [];
+      if (isSqs && name !== undefined) this.queues.add(name);
+    });
+    request.on("end", () => reply.writeHead(isSqs ? 400 : 404).end(refusal));
   }
 }
 
@@ -194,6 +201,58 @@ test("a ledger that is named and is the folder's own leads to the same server", 
   vi.stubEnv("TIDEGATE_LEDGER", LEDGER);
   expect(await callersOf("dlq redrive", "cloud")).toEqual(["cloud"]);
 });
+
+/** Commands that find a queue: by --queue, TIDEGATE_QUEUE, and the pipeline or the ledger. */
+const QUEUE_CALLS: Readonly<Record<string, readonly string[]>> = {
+  run: [file, ...at, ...listen],
+  task: [file, ...at, "--", "true"],
+  dispatch: [file, ...at, ...listen, "--", "true"],
+  audit: [file, ...at],
+  "dlq list": [...at, "--pipeline", file, "--peek"],
+  "dlq redrive": at,
+  "dlq drop": [...at, "--yes"],
+  watermark: [file, ...at],
+};
+
+/** Commands with --queue that do not find a queue like that, and why. */
+const OTHER_QUEUES: Readonly<Record<string, string>> = {
+  "quarantine redrive": "the ledger has no quarantined rows; opens queues as dlq redrive",
+  "late release": "the ledger has no late records; opens queues as dlq redrive",
+  backfill: "reads the bucket first; its lister finds nothing here",
+  retry: "asks the cloud for the message, in all queues unless one is named",
+  console: "reads the queue when a page asks for it",
+  "jobs register": "--queue is the queue of the jobs, and no variable names it",
+  "jobs list": "as jobs register",
+  "jobs show": "as jobs register",
+  "jobs retry": "as jobs register",
+  relay: "as jobs register",
+  sweep: "as jobs register",
+  doctor: "--queue is a list of queues to check",
+};
+
+test("every command with a queue is in one of the two tables", async () => {
+  const commands = (await allCommands()).filter(({ flags }) => "queue" in flags);
+  const expected = [...Object.keys(QUEUE_CALLS), ...Object.keys(OTHER_QUEUES)];
+  expect(commands.map(({ name }) => name).toSorted()).toEqual(expected.toSorted());
+});
+
+test.each(Object.entries(QUEUE_CALLS))(
+  "%s asks for the queue that the strongest source names",
+  async (name, words) => {
+    vi.stubEnv("AWS_ACCESS_KEY_ID", "any");
+    vi.stubEnv("AWS_SECRET_ACCESS_KEY", "any");
+    const split = words.includes("--") ? words.indexOf("--") : words.length;
+    const server = ["--endpoint", recorders.flag.endpoint];
+    const sources = { flagged: ["--queue", "flagged"], named: [], "place-events": [] };
+    for (const [queue, flags] of Object.entries(sources)) {
+      vi.stubEnv("TIDEGATE_QUEUE", queue === "place-events" ? undefined : "named");
+      recorders.flag.queues.clear();
+      const all = [...words.slice(0, split), ...server, ...flags, ...words.slice(split)];
+      await runCli([...name.split(" "), ...all], { terminal: false, line() {}, note() {} });
+      expect([...recorders.flag.queues]).toEqual([queue]);
+    }
+  },
+);
 
 test("nothing but find-server.ts reads the variables of endpoints or looks for a cloud", () => {
   const root = join(import.meta.dirname, "../../../src");
