@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { createSeededRandom } from "../../src/core/seeded-random.ts";
 import { patienceMs } from "../support/patience.ts";
 import { type CutPolicy, type DiskEvent, DiskModel, parseTrace } from "./disk-model.ts";
-import { brokenPromises, promisesIn, type StoreKind } from "./promises.ts";
+import { brokenPromises, type StoreKind } from "./promises.ts";
 
 const WORKER = join(import.meta.dirname, "worker.ts");
 const WORKER_MS_MAX = patienceMs(120_000);
@@ -50,7 +50,7 @@ export function recordRun(options: RecordOptions): Recording {
   mkdirSync(root, { recursive: true });
   const first = runWorker(options, [1, operations, ...(restart ? ["stop"] : [])], fail);
   if (first.signal === "SIGKILL") {
-    const stopped = promisesIn(root).at(-1);
+    const stopped = readFileSync(join(root, "promises"), "utf8").trim().split("\n").at(-1);
     const next = Number(/^stopped (\d+)$/.exec(stopped ?? "")?.[1]) + 1;
     expectSuccess(runWorker(options, [next, operations]));
   } else expectSuccess(first);
@@ -124,22 +124,39 @@ export async function cutPower(recording: Recording, options: CutOptions): Promi
 /** Calls after which a power cut is most likely to find something missing. */
 const TURNING_KINDS = new Set<DiskEvent["kind"]>(["S", "F", "R", "L", "U", "T"]);
 
-/** Spread over the run; every second one is right after a call that changes what is durable. */
+const SYNC_KINDS = new Set<DiskEvent["kind"]>(["S", "F"]);
+/** Calls that give a file its name; the cuts after it and after the next sync are the hardest. */
+const NAMING_KINDS = new Set<DiskEvent["kind"]>(["R", "L"]);
+
+/**
+ * Spread over the run; every second one is right after a call that changes what is durable, and
+ * every fourth one right after a file got its name, in the cache or on the disk.
+ */
 function cutPoints(
   events: readonly DiskEvent[],
   cuts: number,
   fraction: () => number,
 ): readonly number[] {
+  const after = (at: number, kinds: ReadonlySet<DiskEvent["kind"]>) => {
+    const index = events.findIndex(({ kind }, event) => event >= at && kinds.has(kind));
+    return index < 0 ? events.length : index + 1;
+  };
+  const named = events.flatMap(({ kind }, at) =>
+    NAMING_KINDS.has(kind) ? [at + 1, after(at + 1, SYNC_KINDS)] : [],
+  );
   const points = Array.from({ length: cuts }, (_, index) => {
     const at = Math.ceil(((index + fraction()) / cuts) * events.length);
     if (index % 2 === 0) return at;
-    const turn = events.findIndex(({ kind }, event) => event >= at && TURNING_KINDS.has(kind));
-    return turn < 0 ? events.length : turn + 1;
+    const isNaming = index % 4 === 1 && named.length > 0;
+    return isNaming
+      ? (named[Math.floor(fraction() * named.length)] ?? at)
+      : after(at, TURNING_KINDS);
   });
   return points.sort((a, b) => a - b);
 }
 
 /** The broken promises of the files as the process left them, without a power cut. */
 export async function brokenAfterRun({ kind, root }: Recording): Promise<readonly string[]> {
-  return brokenPromises(kind, join(root, "data"), promisesIn(root));
+  const lines = readFileSync(join(root, "promises"), "utf8").split("\n").slice(0, -1);
+  return brokenPromises(kind, join(root, "data"), lines);
 }
