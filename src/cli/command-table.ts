@@ -72,6 +72,7 @@ export const COMMAND_GROUPS: readonly CommandGroup[] = [
     const { contractShow, contractDiff } = await import("./commands/check/contract.ts");
     return [contractShow, contractDiff];
   }),
+  group("policy", async () => [(await import("./commands/check/policy.ts")).policyExplain]),
   group("doctor", async () => {
     const { doctorExplain } = await import("./commands/check/doctor-explain.ts");
     const { doctor } = await import("./commands/check/doctor.ts");

@@ -1,5 +1,10 @@
+import { createHmac } from "node:crypto";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
+  hmacSha256,
+  hmacSha256Hex,
+  isSameSecret,
   md5Bytes,
   md5Hex,
   md5HexOfParts,
@@ -36,4 +41,16 @@ test("parts are hashed as one text, wherever they are split", () => {
   expect(sha256HexOfParts(["a", new Uint8Array([0x62]), "c"])).toBe(ABC_SHA256);
   expect(sha256HexOfParts(["ab", "c"])).toBe(ABC_SHA256);
   expect(md5HexOfParts(["a", "bc"])).toBe(ABC_MD5);
+});
+
+test("a keyed digest is that of RFC 2104, and secrets are compared whole", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 64 }), fc.string({ unit: "binary" }), (key, text) => {
+      const expected = createHmac("sha256", key).update(text).digest("hex");
+      expect(hmacSha256Hex(key, text)).toBe(expected);
+      expect(Buffer.from(hmacSha256(key, text)).toString("hex")).toBe(expected);
+    }),
+  );
+  expect(isSameSecret("abc", "abc")).toBe(true);
+  for (const other of ["abd", "ab", "abcd", ""]) expect(isSameSecret(other, "abc")).toBe(false);
 });

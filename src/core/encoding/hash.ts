@@ -7,6 +7,7 @@
 //   H3. Secrets are compared in a time that depends on their lengths only.
 
 import { createHash, createHmac, hash, timingSafeEqual } from "node:crypto";
+import { assert } from "../assert.ts";
 
 /** Text (hashed as UTF-8) or bytes. */
 export type Hashable = string | Uint8Array;
@@ -64,8 +65,23 @@ export function hmacSha256(key: Hashable, data: Hashable): Uint8Array {
   return createHmac("sha256", key).update(data).digest();
 }
 
-export function hmacSha256Hex(key: Hashable, data: Hashable): string {
-  return createHmac("sha256", key).update(data).digest("hex");
+const BLOCK_BYTES = 64;
+
+/**
+ * As hmacSha256 for a key of at most one block, in hex. It is two digests: Node prepares the key of
+ * each Hmac object, which takes ten times as long.
+ */
+export function hmacSha256Hex(key: Uint8Array, data: string): string {
+  assert(key.length <= BLOCK_BYTES, "the key fits into one block");
+  const text = Buffer.from(data);
+  const inner = Buffer.alloc(BLOCK_BYTES + text.length, 0x36, "latin1");
+  const outer = Buffer.alloc(BLOCK_BYTES, 0x5c, "latin1");
+  for (let at = 0; at < key.length; at += 1) {
+    inner[at] = 0x36 ^ (key[at] as number);
+    outer[at] = 0x5c ^ (key[at] as number);
+  }
+  text.copy(inner, BLOCK_BYTES);
+  return hash("sha256", Buffer.concat([outer, hash("sha256", inner, "buffer")]), "hex");
 }
 
 export function hmacSha1Base64(key: Hashable, data: Hashable): string {

@@ -20,15 +20,20 @@ export function authenticate(
   authority: Authority,
   request: HttpRequest,
   scope: SigningScope,
-  query = new URLSearchParams(request.query),
+  query: URLSearchParams | null = queryOf(request),
 ): Result<VerifiedSignature | null, AuthFault> {
   const { authorization } = request.headers;
-  const presigned = isPresigned(query);
+  const presigned = query !== null && isPresigned(query);
   if (authorization !== undefined && presigned) return refuseWith({ kind: "several" }); // A1
   if (presigned) return verifyQuery(authority, request, query, scope);
   if (authorization === undefined) return succeed(null);
   if (!authorization.startsWith(`${ALGORITHM} `)) return refuseWith({ kind: "mechanism" }); // A2
   return verifyHeader(authority, request, scope);
+}
+
+/** Null without a query, as in most requests to SQS. */
+function queryOf({ query }: HttpRequest): URLSearchParams | null {
+  return query === "" ? null : new URLSearchParams(query);
 }
 
 /** Whether the query has a part of a signature of version 4. */
