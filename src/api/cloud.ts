@@ -14,7 +14,7 @@ import type { Queue } from "../ports/queue-receiver.ts";
 export type { CloudSetup } from "../cloud/setup/cloud-setup.ts";
 export type { VirtualClock } from "../cloud/virtual-clock.ts";
 export { TidegateError } from "../core/errors.ts";
-export type { Cloud, CloudOptions, FaultSpec, VirtualCloud };
+export type { Cloud, CloudOptions, FaultSpec, Queue, VirtualCloud };
 
 /** Starts an embedded S3, SNS and SQS in this process and resolves once it answers requests. */
 export function startCloud(

@@ -1,5 +1,9 @@
 // Types of `tidegate/operate`. The compiler checks them (`npm run types`).
 
+import { createS3ObjectSource, type ObjectSource, type Objects } from "tidegate/aws/s3";
+import { createSnsTopic, type TopicPublisher } from "tidegate/aws/sns";
+import { createSqsQueue, type Queue } from "tidegate/aws/sqs";
+import { type Queue as CloudQueue, createCloudQueue } from "tidegate/cloud";
 import {
   type DeadLetterEntry,
   type DeadLetters,
@@ -9,7 +13,13 @@ import {
   type RedriveEvent,
   type RedriveSummary,
 } from "tidegate/operate";
-import { createMemoryLedger } from "tidegate/stores/memory";
+import {
+  createMemoryLedger,
+  createMemoryObjects,
+  type Ledger,
+  type Outbox,
+} from "tidegate/stores/memory";
+import { createSqliteLedger, createSqliteOutbox } from "tidegate/stores/sqlite";
 import { expectTypeOf, test } from "vitest";
 
 test("an operator is opened by a pipeline's name and an open ledger, and is disposable", async () => {
@@ -32,4 +42,15 @@ test("misspelt selections and requests are errors", () => {
   void ((deadLetters: DeadLetters) => deadLetters.list({ errorClass: "schema" }));
   // @ts-expect-error A drop is not paced.
   void ((deadLetters: DeadLetters) => deadLetters.drop({}, { perSecond: 5 }));
+});
+
+test("whatever a program holds has a type that it can name", () => {
+  expectTypeOf(createMemoryLedger).returns.toEqualTypeOf<Ledger>();
+  expectTypeOf(createSqliteLedger).returns.toEqualTypeOf<Ledger>();
+  expectTypeOf(createSqliteOutbox).returns.toEqualTypeOf<Outbox>();
+  expectTypeOf(createMemoryObjects).returns.toEqualTypeOf<Objects>();
+  expectTypeOf(createS3ObjectSource).returns.toEqualTypeOf<ObjectSource>();
+  expectTypeOf(createSqsQueue).returns.toEqualTypeOf<Queue>();
+  expectTypeOf(createCloudQueue).returns.toEqualTypeOf<CloudQueue>();
+  expectTypeOf(createSnsTopic).returns.toEqualTypeOf<TopicPublisher>();
 });

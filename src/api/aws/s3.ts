@@ -6,6 +6,8 @@ import { createObjectsSink, type ObjectsSinkOptions } from "../../sinks/objects/
 
 export { createS3ObjectSource } from "../../aws/s3/s3-object-source.ts";
 export { createS3Objects } from "../../aws/s3/s3-objects.ts";
+export type { ObjectSource } from "../../ports/objects/object-source.ts";
+export type { Objects } from "../../ports/objects/objects.ts";
 export type { EmittedObject, ObjectsSinkOptions } from "../../sinks/objects/objects-sink.ts";
 
 /**

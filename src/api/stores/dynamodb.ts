@@ -6,6 +6,8 @@ import * as ledger from "../../stores/dynamodb/ledger.ts";
 import * as outbox from "../../stores/dynamodb/outbox.ts";
 import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../system-defaults.ts";
 
+export type { Ledger, Outbox };
+
 /** Options of `createDynamoLedger`; clock and random have defaults. */
 export type DynamoLedgerOptions = PlainOptions<ledger.DynamoLedgerOptions> &
   Pick<SystemPorts, "clock" | "random">;

@@ -6,7 +6,9 @@ import * as ledger from "../../stores/memory/ledger.ts";
 import * as outbox from "../../stores/memory/outbox.ts";
 import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../system-defaults.ts";
 
+export type { Objects } from "../../ports/objects/objects.ts";
 export { createMemoryObjects } from "../../stores/memory/objects.ts";
+export type { Ledger, Outbox };
 
 /** Options of `createMemoryLedger`; all have defaults. */
 export type MemoryLedgerOptions = PlainOptions<Pick<ledger.MemoryLedgerOptions, "retentionMs">> &

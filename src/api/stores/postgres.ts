@@ -6,6 +6,8 @@ import * as ledger from "../../stores/postgres/ledger.ts";
 import * as outbox from "../../stores/postgres/outbox.ts";
 import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../system-defaults.ts";
 
+export type { Ledger, Outbox };
+
 /** Options of `createPostgresLedger`; the clock has a default. */
 export type PostgresLedgerOptions = PlainOptions<ledger.PostgresLedgerOptions> &
   Pick<SystemPorts, "clock">;

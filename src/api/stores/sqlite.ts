@@ -6,6 +6,8 @@ import * as ledger from "../../stores/sqlite/ledger/ledger.ts";
 import * as outbox from "../../stores/sqlite/ledger/outbox.ts";
 import { type PlainOptions, type SystemPorts, withSystemDefaults } from "../system-defaults.ts";
 
+export type { Ledger, Outbox };
+
 /** Options of `createSqliteLedger`; clock and turn have defaults. */
 export type SqliteLedgerOptions = PlainOptions<Omit<ledger.SqliteLedgerOptions, "tailLimits">> &
   Pick<SystemPorts, "clock" | "turn">;
