@@ -53,6 +53,9 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   prove: ["prove pipeline.ts"],
   doctor: ["doctor pipeline.ts --terraform infra", "doctor --queue orders --checklist"],
   "doctor explain": ["doctor explain TGD001"],
+  "policy explain": [
+    "policy explain --auth keys.json --as AKIAORDERS sqs:SendMessage arn:aws:sqs:us-east-1:000000000000:orders",
+  ],
   "contract show": ["contract show pipeline.ts"],
   "contract diff": ["contract diff pipeline.ts --against contract.json"],
   sim: ["sim --seeds 100"],

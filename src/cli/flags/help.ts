@@ -12,7 +12,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   Fix: ["dlq", "quarantine", "late", "retry"],
   "Reprocess and verify": ["backfill", "replay", "reproduce", "audit", "runs", "lineage"],
   Produce: ["jobs", "relay", "sweep", "outbox"],
-  Check: ["doctor", "prove", "comply", "contract", "sim"],
+  Check: ["doctor", "policy", "prove", "comply", "contract", "sim"],
   Operate: ["pipeline", "ledger", "backup", "restore", "compact", "infra"],
 };
 

@@ -465,6 +465,7 @@ const WITHOUT: Readonly<Record<string, string>> = {
   comply: "runCompliance of tidegate/testkit",
   prove: "handlerProof of tidegate/testkit",
   sim: "runs Tidegate itself in a simulated world",
+  "policy explain": "evaluates a file of keys, and asks nothing of a pipeline",
   "doctor explain": "runs a mistake in the simulated world",
 };
 
