@@ -3,6 +3,7 @@
 //   D1. An explicit Deny anywhere refuses. Otherwise, within one account, the caller's policies or
 //       that of the resource must allow; across accounts, both must.
 //   D2. The root user of an account needs no policy in it. A policy of a resource can still deny.
+//       It cannot keep the root user from the policy of a bucket.
 //   D3. Services and anonymous callers have no policies, so only that of the resource can allow.
 
 import {
@@ -41,6 +42,8 @@ export type AccessDecision =
   /** No statement allows; `missing` is the kind of policy that would have to. */
   | { readonly allowed: false; readonly explicit: false; readonly missing: DecidedBy["policy"] };
 
+const BUCKET_POLICY_ACTION = /^s3:(?:Get|Put|Delete)BucketPolicy$/i;
+
 export function decide(question: AccessQuestion): AccessDecision {
   const { principal, policies, account, owner, resourcePolicy } = question;
   const ask = { action: question.action, resource: question.resource, context: question.context };
@@ -48,7 +51,9 @@ export function decide(question: AccessQuestion): AccessDecision {
   const ofCaller = (policies ?? []).map((text) => explainPolicy(text, { ...ask, principal: null }));
   const denied = ofCaller.findIndex(({ verdict }) => verdict === "deny");
   if (denied >= 0) return { allowed: false, explicit: true, by: by("identity", denied, ofCaller) };
-  if (ofResource.verdict === "deny") {
+  const isRoot = policies === null && account === owner;
+  const isExempt = isRoot && BUCKET_POLICY_ACTION.test(question.action); // D2
+  if (ofResource.verdict === "deny" && !isExempt) {
     return { allowed: false, explicit: true, by: by("resource", 0, [ofResource]) }; // D1
   }
   const allowing = ofCaller.findIndex(({ verdict }) => verdict === "allow");

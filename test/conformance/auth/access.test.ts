@@ -215,6 +215,27 @@ describe("S3", () => {
     expect((await world.send(get("/bkt"))).code).toBe("AccessDenied");
   });
 
+  test("a policy that locks out its author needs a confirmation; the root user is not locked out", async () => {
+    const policyFor = (AWS: string) => {
+      const statement = { ...deny("s3:PutBucketPolicy", "arn:aws:s3:::bkt"), Principal: { AWS } };
+      return put("/bkt", JSON.stringify({ Statement: [statement] }), "policy=");
+    };
+    const lockout = policyFor("*");
+    const refused = await as("denied", lockout, "s3");
+    expect(refused).toMatchObject({ status: 501, code: "NotImplemented" });
+    expect(refused.text).toContain("x-amz-confirm-remove-self-bucket-access: true");
+    const stored = () => as("owner", get("/bkt", "policy="), "s3");
+    expect((await stored()).code).toBe("NoSuchBucketPolicy");
+    const another = policyFor(`arn:aws:iam::${ACCOUNT}:user/reader`);
+    expect((await as("denied", another, "s3")).status).toBe(204);
+    const headers = { ...lockout.headers, "x-amz-confirm-remove-self-bucket-access": "true" };
+    expect((await as("denied", { ...lockout, headers }, "s3")).status).toBe(204);
+    expect((await as("denied", another, "s3")).code).toBe("AccessDenied");
+    expect((await stored()).status).toBe(200);
+    expect((await as("owner", lockout, "s3")).status).toBe(204);
+    expect((await as("owner", another, "s3")).status).toBe(204);
+  });
+
   test("a copy needs the right to read its source, too", async () => {
     const copy = {
       ...plainRequest("PUT", "/bkt/copy"),

@@ -119,6 +119,8 @@ export const PROBES: Readonly<Record<string, readonly ParameterProbe[]>> = {
   ],
   "x-amz-metadata-directive": [refused(400, "InvalidArgument", "GUESS")],
   "x-amz-tagging-directive": [refused(400, "InvalidArgument", "GUESS")],
+  // What it confirms needs keys: test/conformance/auth/access.test.ts.
+  "x-amz-confirm-remove-self-bucket-access": [{ value: "true", status: 204 }],
   "x-amz-object-ownership": [
     shown("ObjectWriter", /<ObjectOwnership>ObjectWriter</),
     refused(400, "InvalidArgument", "Nobody"),

@@ -19,6 +19,8 @@ export interface Right {
   readonly resource: string;
   /** Whose policy decides, too; null if the resource has none, or other accounts are refused. */
   readonly policyOf: { readonly kind: ResourceKind; readonly name: string } | null;
+  /** Counts instead of the stored policy: one that is about to replace it. */
+  readonly newPolicy?: string;
   /** Condition keys of the action. */
   readonly context?: AccessContext;
 }
@@ -48,12 +50,13 @@ export function missingRight(call: AccessCall, rights: readonly Right[]): Refuse
 
 function decideRight(
   { server, caller }: Pick<AccessCall, "server" | "caller">,
-  { action, resource, policyOf }: Right,
+  { action, resource, policyOf, newPolicy }: Right,
   context: AccessContext,
 ): AccessDecision {
   const { account, policies, principal } = caller;
   const resourcePolicy =
-    policyOf === null ? undefined : server.broker.resourcePolicy(policyOf.kind, policyOf.name);
+    newPolicy ??
+    (policyOf === null ? undefined : server.broker.resourcePolicy(policyOf.kind, policyOf.name));
   const owner = server.broker.account;
   return decide({ principal, account, policies, action, resource, owner, resourcePolicy, context });
 }

@@ -70,6 +70,20 @@ export function refuseS3(call: S3Call, action: S3Action): S3Refusal | null {
   return refused === null ? null : accessDenied(call, refused);
 }
 
+/** The refusal of a policy under which the caller could not change it again, or null. */
+export function refuseLockout(call: S3Call, newPolicy: string): S3Refusal | null {
+  const { headers } = call.request;
+  const isConfirmed = headers["x-amz-confirm-remove-self-bucket-access"]?.toLowerCase() === "true";
+  if (call.server.authority === null || isConfirmed) return null;
+  const right = bucketRight("PutBucketPolicy", call.bucket, contextOf(call));
+  if (missingRight(call, [{ ...right, newPolicy }]) === null) return null;
+  return refusal(
+    "NotImplemented",
+    `Under this policy, ${call.caller.arn} could not change it again; to confirm that, send ` +
+      "x-amz-confirm-remove-self-bucket-access: true",
+  );
+}
+
 /** The refusal to delete one of the keys of DeleteObjects, or null. */
 export function mayDelete(call: S3Call, key: string, version: string | null): S3Refusal | null {
   const name = version === null ? "DeleteObject" : "DeleteObjectVersion";

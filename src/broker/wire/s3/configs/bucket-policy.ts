@@ -1,10 +1,12 @@
 // Bucket policy: one JSON document, stored and returned as the client wrote it.
 //   P1. The policy is checked for its form and its resources. It decides about requests if there
 //       are keys, by which callers are known (auth/s3-access.ts).
+//   P2. A caller who would lose the right to change the policy must confirm that.
 
 import { utf8ByteLength } from "../../../../core/encoding/text.ts";
 import type { HttpReply } from "../../../../ports/http/http.ts";
 import type { S3Refusal } from "../../../model/s3/s3-fault.ts";
+import { refuseLockout } from "../../auth/s3-access.ts";
 import { readDocument } from "../request-body.ts";
 import { ask, type S3Action, type S3Call } from "../s3-call.ts";
 import { denied, refusal } from "../s3-errors.ts";
@@ -32,7 +34,7 @@ export const POLICY_ACTIONS: readonly S3Action[] = [
 async function put(call: S3Call): Promise<HttpReply> {
   const body = await readDocument(call);
   if (!body.ok) return denied(call, body.fault);
-  const fault = checkPolicy(body.value, call.bucket); // P1
+  const fault = checkPolicy(body.value, call.bucket) ?? refuseLockout(call, body.value); // P1, P2
   if (fault !== null) return denied(call, fault.fault);
   return storeConfig(call, "policy", body.value, 204);
 }

@@ -35,6 +35,8 @@ const CUSTOMER_KEYS = [
 ];
 const BODILESS = new Set(["CopyObject", "UploadPartCopy", "CreateMultipartUpload"]);
 
+const NO_GRANTS = "ACLs grant nothing here: with keys, policies decide; without, all is allowed";
+
 const all = () => true;
 const withBody = ({ name, method }: S3Action) =>
   (method === "PUT" || method === "POST") && !BODILESS.has(name);
@@ -186,28 +188,24 @@ const PROTECTIONS: readonly ParameterRow[] = [
       "bucket-owner-full-control",
       "log-delivery-write",
     ),
-    reason:
-      "credentials are not checked, so everyone who reaches the endpoint has every permission",
+    reason: NO_GRANTS,
   },
   {
     names: named("x-amz-grant-", ["full-control", "read", "read-acp", "write-acp"]),
     actions: [...WRITES, "CreateBucket"],
     use: "harmless",
-    reason:
-      "credentials are not checked, so everyone who reaches the endpoint has every permission",
+    reason: NO_GRANTS,
   },
   {
     names: ["x-amz-grant-write"],
     actions: ["CreateBucket"],
     use: "harmless",
-    reason:
-      "credentials are not checked, so everyone who reaches the endpoint has every permission",
+    reason: NO_GRANTS,
   },
   {
     names: ["x-amz-confirm-remove-self-bucket-access"],
     actions: ["PutBucketPolicy"],
-    use: "harmless",
-    reason: "policies are not enforced, so none can take access from its author",
+    use: "honoured",
   },
 ];
 
@@ -375,7 +373,7 @@ const TRANSPORT: readonly ParameterRow[] = [
     names: ["x-amz-date", "x-amz-security-token"],
     actions: all,
     use: "harmless",
-    reason: "they belong to the signature, and signatures are not verified",
+    reason: "honoured with keys; without keys, signatures are not checked",
   },
   {
     names: ["x-amz-user-agent", "x-amz-te", "x-amz-api-version", "x-amz-cf-id"],
