@@ -41,7 +41,7 @@ test("[18] GetQueueUrl accepts the own account as owner and refuses any other", 
   expect((await failureOf(ask(OTHER))).shape).toBe("QueueDoesNotExist");
 });
 
-test("[8] credentials are not checked, as the page of differences states", async () => {
+test("[8] without keys, credentials are not checked, as the page of differences states", async () => {
   const { sqs } = endpoint;
   expect((await sqs.listQueues()).$metadata.httpStatusCode).toBe(200); // Signed with any key.
   expect((await endpoint.json("ListQueues", {})).status).toBe(200); // Not signed at all.

@@ -1,4 +1,4 @@
-// Host guard: keeps web pages away from an endpoint that checks no credentials.
+// Host guard: keeps web pages away from an endpoint that, without keys, checks no credentials.
 //   G1. A page can reach a loopback address under a name of its choice: the name resolves to
 //       127.0.0.1, or changes its address after the page was loaded (DNS rebinding). Some addresses
 //       reach it too: 0.0.0.0, or 127.0.0.1 mapped to IPv6. Browsers send no Sec-Fetch-Site to any

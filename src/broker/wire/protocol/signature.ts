@@ -1,5 +1,5 @@
-// Signatures: whether a request carries one. No signature is verified, because the cloud knows no
-// credentials; what counts is who can send it.
+// Signatures: whether a request carries one. Without keys, no signature is verified; what counts
+// here is who can send it.
 //   S1. A web page cannot set the Authorization header of a request to another site without a
 //       preflight, and none is granted. A password in a URL makes another scheme than AWS's.
 //   S2. A page can send a presigned query. Under a local name, browsers say which site sent it;
