@@ -19,7 +19,7 @@ export function linkPackage(): ReadonlySet<string> {
   if (userFiles !== undefined) return userFiles;
   const files = new Set<string>();
   userFiles = files;
-  // Node 22.13 and 22.14 have no hooks; there, the project's own copy of the package is imported.
+  // Node 23.0 to 23.4 have no hooks; there, the project's own copy of the package is imported.
   nodeModule.registerHooks?.({
     resolve(specifier, context, next) {
       const ours = specifier === "tidegate" || specifier.startsWith("tidegate/");
