@@ -7,8 +7,7 @@ test("every code says whether to retry and has a hint (E2)", () => {
     expect(code).toMatch(/^TG_[A-Z]+(?:_[A-Z]+)*$/);
     expect(["never", "later"]).toContain(entry.retry);
     expect(entry.hint).toMatch(/^[A-Z].*\.$/);
-    const flags = entry.hint.replaceAll(/`[^`]*`/g, "").match(/--[a-z]/g);
-    expect([code, flags]).toEqual([code, null]);
+    expect([code, entry.hint.match(/--[a-z]/g)]).toEqual([code, null]);
   }
 });
 

@@ -53,7 +53,7 @@ export const ERROR_CODES = {
   },
   TG_LISTING_OFF: {
     retry: "never",
-    hint: "A DynamoDB table keeps lists only if it was created with `tidegate ledger init --listing`, or with `listing: true`; create a new table with it.",
+    hint: "A DynamoDB table keeps lists only if it was created with the option `listing`; create a new table with it.",
   },
   TG_LEDGER_BUSY: {
     retry: "later",
@@ -117,7 +117,7 @@ export const ERROR_CODES = {
   },
   TG_CLOCK_LEAPT: {
     retry: "later",
-    hint: "Set the system clock right. If it is right, confirm it (`--accept-clock`, `acceptClock: true`), or wait: after 24 hours of running it counts.",
+    hint: "Set the system clock right. If it is right, confirm it with the option `acceptClock`, or wait: after 24 hours of running it counts.",
   },
   TG_BATCH_INCOMPLETE: {
     retry: "later",
