@@ -25,12 +25,17 @@ describe("finding a part", () => {
     expect(findPart(chosen, machine({ aws: current, "/opt/aws/v2": current }))).toBe("/opt/aws/v2");
   });
 
+  test("a compiler for another system than Linux does not count", () => {
+    expect(findPart(probes({}).cc, machine({ cc: "arm64-apple-darwin24.6.0" }))).toBeUndefined();
+  });
+
   test("boto3 is found under Debian's Python when the first Python lacks it", () => {
     const run = machine({ "/usr/bin/python3": "boto3 1.26.27" });
     expect(findPart(probes({}).boto3, run)).toBe("/usr/bin/python3");
   });
 
   test.each<[Part, string, string]>([
+    ["cc", "clang", "x86_64-alpine-linux-musl"],
     ["java", "java", 'openjdk version "17.0.13" 2024-10-15'],
     ["chromium", "chromium", "Chromium 130.0.6723.91 built on Debian 12.7"],
     ["postgres", "/usr/lib/postgresql/15/bin/postgres", "postgres (PostgreSQL) 15.8 (Debian)"],
@@ -55,9 +60,15 @@ describe("whether tests run", () => {
     expect(verdict).toEqual({ kind: "skip", note: expect.stringMatching(advice) });
   });
 
-  test("a part that nothing can install skips them even if all parts are required", () => {
-    const note = expect.stringMatching(/^ext4 is missing: .*root/);
-    expect(judge("ext4", undefined, true)).toEqual({ kind: "skip", note });
+  test.each<[Part, RegExp]>([
+    ["ext4", /^ext4 is missing: .*root/],
+    ["cc", /^cc is missing: .*on Linux/],
+  ])("%s is skipped if all parts are required only where it cannot be", (part, text) => {
+    const note = expect.stringMatching(text);
+    const able = machine({ "/bin/sh": "" });
+    expect(judge(part, undefined, true, machine({}))).toEqual({ kind: "skip", note });
+    expect(judge(part, undefined, true, able)).toEqual({ kind: "fail", note });
+    expect(judge(part, undefined, false, able)).toEqual({ kind: "skip", note });
   });
 
   test("a missing part fails them if all parts are required", () => {
