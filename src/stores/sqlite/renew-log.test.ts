@@ -70,7 +70,7 @@ test("a file whose fold is open is replaced by a copy, and reports its progress 
   const lines: string[] = [];
   expect(renewLog(path, (line) => lines.push(line))).toBe("renewed");
   expect(lines).toEqual([
-    `a write to ${path} failed or was cut short: copying ${size} into a new file`,
+    `${path} was not closed properly, or a write to it failed: copying ${size} into a new file`,
     `${path} is in a new file now; it is written again`,
   ]);
   expect(inodeOf(path)).not.toBe(inode);

@@ -192,7 +192,7 @@ function renewLogFile(path: string): void {
 function renewFile(path: string, report: RenewReport): void {
   const { source, identity } = sourceOf(path);
   const { size } = fstatSync(source);
-  report(`a write to ${path} failed or was cut short: copying ${megabytes(size)} into a new file`);
+  report(`${inDoubt(path)}: copying ${megabytes(size)} into a new file`);
   rmSync(`${path}-shm`, { force: true }); // Those who open the new file get an index of their own.
   let reported = 0;
   copyInPlaceOf(path, source, (bytes) => {
@@ -202,6 +202,11 @@ function renewFile(path: string, report: RenewReport): void {
   });
   sources.delete(identity);
   closeSync(source); // No one else has the file open, and its name is gone.
+}
+
+/** Also true after a process was killed between two writes, and only its log is left. */
+function inDoubt(path: string): string {
+  return `${path} was not closed properly, or a write to it failed`;
 }
 
 /** Bytes that the disk of a folder has for this process. */
@@ -215,8 +220,8 @@ function requireRoom(path: string, neededBytes: number): void {
   const freeBytes = freeBytesOf(dirname(path));
   if (freeBytes >= neededBytes) return;
   const message =
-    `a write to ${path} failed or was cut short, so it needs ${megabytes(neededBytes)} of disk ` +
-    `space for a new file, and ${megabytes(freeBytes)} are free; it continues by itself once they are`;
+    `${inDoubt(path)}, so it needs ${megabytes(neededBytes)} of disk space for a new file, ` +
+    `and ${megabytes(freeBytes)} are free; it continues by itself once they are`;
   throw Object.assign(new Error(message), { code: "ENOSPC", neededBytes, freeBytes });
 }
 
