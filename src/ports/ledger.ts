@@ -282,6 +282,10 @@ export interface RecordPage {
   readonly next: string | null;
 }
 
+/**
+ * Which records arrived, who may process them, and how they ended. Every method is durable when it
+ * resolves.
+ */
 export interface Ledger {
   /** The SQL dialect of `writes` in commits; null if the store rejects them. */
   readonly sinkDialect: "sqlite" | "postgres" | null;

@@ -72,6 +72,7 @@ export interface OutboxStats {
   readonly oldestPendingAt: EpochMs | null;
 }
 
+/** Events to send and events sent, each stored before it is sent. */
 export interface Outbox extends BatchStore {
   /**
    * Stores entries before they are sent. The caller holds the lease of every row answered "taken".

@@ -2,6 +2,7 @@
 
 import type { OutgoingMessage, SendLimits, SendOutcome } from "./queue.ts";
 
+/** The end of a topic to which producers publish. */
 export interface TopicPublisher {
   readonly kind: "topic";
   readonly name: string;

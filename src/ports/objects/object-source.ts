@@ -45,6 +45,7 @@ export type OpenedObject =
   | { readonly kind: "replaced" }
   | { readonly kind: "forbidden"; readonly reason: string };
 
+/** Reads the version of an object that an event names, and no other. */
 export interface ObjectSource {
   /** Objects up to this size are read with their opening; absent: none (O4). */
   readonly bufferedBytesMax?: number;
