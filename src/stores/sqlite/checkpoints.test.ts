@@ -1,10 +1,10 @@
-import { statSync } from "node:fs";
+import { renameSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { useTemporaryFolder } from "../../../test/support/temporary-folder.ts";
 import { Checkpoints } from "./checkpoints.ts";
-import { openGuard } from "./renew-log.ts";
+import { hasLog, openGuard, renewLog } from "./renew-log.ts";
 
 const folder = useTemporaryFolder("checkpoints");
 
@@ -39,3 +39,43 @@ test.each(["3.50.4", "3.51.0", undefined])(
     checkpoints.close();
   },
 );
+
+test("what a reader kept from being folded is not folded as the last connection closes (K3)", () => {
+  const path = join(folder, "read.db");
+  let reader: DatabaseSync | null = null;
+  /** Its last reader leaves after the fold of the whole log has begun. */
+  class Writer extends DatabaseSync {
+    override close(): void {
+      reader?.close();
+      super.close();
+    }
+  }
+  const database = new Writer(path);
+  database.exec("PRAGMA journal_mode = WAL");
+  const checkpoints = new Checkpoints(database, { path, pages: 1_000 });
+  database.exec("CREATE TABLE row (id INTEGER)");
+  reader = new DatabaseSync(path, { readOnly: true });
+  reader.exec("BEGIN");
+  reader.prepare("SELECT count(*) FROM row").get();
+  database.exec("INSERT INTO row VALUES (1)");
+  checkpoints.close();
+  expect(hasLog(path)).toBe(true);
+  expect(renewLog(path)).toBe("renewed");
+  const next = new DatabaseSync(path);
+  expect(next.prepare("SELECT id FROM row").all()).toEqual([{ id: 1 }]);
+  next.close();
+});
+
+test("a connection that cannot create a mark does not fold as it closes (F1)", () => {
+  const path = join(folder, `${"n".repeat(246)}.db`); // Too long for a mark, not for a log.
+  const draft = join(folder, "draft.db");
+  const created = new DatabaseSync(draft);
+  created.exec("PRAGMA journal_mode = WAL; CREATE TABLE row (id INTEGER)");
+  created.close();
+  renameSync(draft, path);
+  const database = new DatabaseSync(path);
+  const checkpoints = new Checkpoints(database, { path, pages: 1_000 });
+  checkpoints.around(() => database.exec("INSERT INTO row VALUES (1)"));
+  checkpoints.close();
+  expect(hasLog(path)).toBe(true);
+});

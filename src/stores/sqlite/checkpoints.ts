@@ -6,8 +6,9 @@
 //       connection any more. SQLite may count pages as folded that never reached the disk, and
 //       would reset the log that has them. The file is renewed before it is used again
 //       (renew-log.ts).
-//   K3. SQLite folds the log when the last connection closes. After a failure that must not happen
-//       (K2), so a second connection stays open while the failed one closes.
+//   K3. SQLite folds the log when the last connection closes, without a mark, and ignores the
+//       errors. So nothing may be left to fold by then. After a failure (K2), or if the last fold
+//       left out pages, as for a reader, a second connection stays open while this one closes.
 //   K4. While the disk is full, the log is folded and cut early, so that its space is free again.
 //   K5. The mark of a fold exists until its sync has succeeded (F1 of fold-mark.ts), or until it
 //       is certain that no sync has failed: SQLite does not sync a fold that found no space, or
@@ -84,8 +85,8 @@ export class Checkpoints {
 
   /** Folds the log unless something has failed, and closes the connection (K3). */
   close(): void {
-    if (this.#failure === null && !this.#readOnly) this.#foldBeyond(1, this.#fold); // K1
-    if (this.#readOnly || (this.#failure === null && !this.#mark.exists)) this.#database.close();
+    const isDone = this.#readOnly || (this.#failure === null && this.#foldAll());
+    if (isDone) this.#database.close();
     else closeUnfolded(this.#database, this.#path);
   }
 
@@ -133,23 +134,30 @@ export class Checkpoints {
     this.#foldBeyond(Math.min(CUT_PAGES, this.#pages), this.#cut, freeSpace);
   }
 
-  #foldBeyond(pages: number, fold: StatementSync, freeSpace = () => false): void {
+  /** Whether nothing is left to fold, by this process or by another one (K1, K3). */
+  #foldAll(): boolean {
+    return this.#foldBeyond(1, this.#fold) && !this.#mark.exists;
+  }
+
+  /** Whether every page of the log is folded, or the log is shorter than `pages`. */
+  #foldBeyond(pages: number, fold: StatementSync, freeSpace = () => false): boolean {
     try {
       const length = this.#logLength();
-      if (length < pages) return;
+      if (length < pages) return true;
       if (!this.#beginFold(freeSpace)) {
         if (length >= this.#pages * LOG_GROWTH_MAX) this.#fail(suspectError()); // K6
-        return;
+        return false;
       }
-      fold.get();
+      const result = fold.get();
       this.#mark.end();
+      return result?.busy === 0 && result.checkpointed === result.log;
     } catch (error) {
       if (!isFull(error)) {
         this.#fail(error); // K2
-        return;
+        return false;
       }
       this.#mark.end(); // K5
-      if (freeSpace()) this.#foldBeyond(pages, fold); // K4
+      return freeSpace() && this.#foldBeyond(pages, fold); // K4
     }
   }
 

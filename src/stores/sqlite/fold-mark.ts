@@ -11,24 +11,27 @@
 //       on a full disk; those that had the file open then meet the failure themselves.
 //   F4. Marks are not synced. A power cut also empties the page cache; then the disk shows what it
 //       has, and the log covers every page that is not there. Only a running system needs them.
+//   F5. A process without a free descriptor makes the mark a link to nothing, which needs none.
 
-import { closeSync, existsSync, openSync, rmSync } from "node:fs";
-import { behindLinks } from "./replace-file.ts";
+import { closeSync, openSync, rmSync, symlinkSync } from "node:fs";
+import { behindLinks, codeOf, isName } from "./replace-file.ts";
 import { sqliteCode } from "./sqlite-code.ts";
 
 const FOLDING = "-folding";
 const FAILED = "-failed";
+/** The process, or the whole system, has no file descriptor left. */
+const NO_DESCRIPTOR = new Set(["EMFILE", "ENFILE"]);
 /** SQLite's code for a failed call to the disk. */
 export const IOERR = 10;
 
 /** Whether pages of the file are in doubt: a fold runs, has failed, or was cut short. */
 export function isFoldOpen(path: string): boolean {
-  return existsSync(`${path}${FOLDING}`);
+  return isName(`${path}${FOLDING}`);
 }
 
 /** Whether a process waits to renew the file (F3). */
 export function isMarkedFailed(path: string): boolean {
-  return existsSync(`${path}${FAILED}`);
+  return isName(`${path}${FAILED}`);
 }
 
 /** Removes both marks: the file under the name is durable, and so is its log. */
@@ -61,7 +64,7 @@ export class FoldMark {
 
   /** Whether a fold is open, this process's or another one's. */
   get exists(): boolean {
-    return existsSync(this.#folding);
+    return isName(this.#folding);
   }
 
   /** This process has met a failure (F3). */
@@ -75,18 +78,27 @@ export class FoldMark {
 
   /** Whether a process waits to renew the file (F3). */
   get isFailed(): boolean {
-    return existsSync(this.#failed);
+    return isName(this.#failed);
   }
 }
 
-/** Whether this call created the file; false if it exists. */
+/** Whether this call created the mark; false if it exists. */
 function create(path: string): boolean {
   try {
-    closeSync(openSync(path, "wx"));
+    createName(path);
     return true;
   } catch (error) {
-    if ((error as { code?: string }).code !== "EEXIST") throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
     return false;
+  }
+}
+
+function createName(path: string): void {
+  try {
+    closeSync(openSync(path, "wx"));
+  } catch (error) {
+    if (!NO_DESCRIPTOR.has(codeOf(error))) throw error;
+    symlinkSync("-", path); // F5
   }
 }
 

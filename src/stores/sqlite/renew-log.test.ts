@@ -1,4 +1,5 @@
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
@@ -47,6 +48,73 @@ test("a connection that is closed unfolded leaves the log with its content (N7)"
   expect(hasLog(path)).toBe(true);
   expect(isInUse(path)).toBe(false);
   expect(hasLog(path)).toBe(true);
+  expect(rowsIn(path)).toBe(ROWS);
+});
+
+test("a connection that was opened through a link leaves its log, too (N7)", () => {
+  const path = createLeft();
+  const link = `${path}.link`;
+  symlinkSync(path, link);
+  closeUnfolded(new DatabaseSync(link), link);
+  expect(hasLog(path)).toBe(true);
+  const database = new DatabaseSync(link);
+  database.prepare("SELECT count(*) FROM row").get();
+  closeUnfolded(database, link);
+  expect(hasLog(path)).toBe(true);
+});
+
+/** Closes unfolded without a descriptor for a guard; prints whether there was a mark by then. */
+const WITHOUT_DESCRIPTORS = `
+  import { lstatSync, openSync } from "node:fs";
+  import { DatabaseSync } from "node:sqlite";
+  import { closeUnfolded } from "${new URL("renew-log.ts", import.meta.url).href}";
+  const [path, isRead] = process.argv.slice(1);
+  const open = () => {
+    const database = new DatabaseSync(path);
+    database.prepare("SELECT count(*) FROM row").get();
+    return database;
+  };
+  const database = open();
+  const reader = isRead === "true" ? open() : null;
+  try {
+    while (true) openSync("/dev/null");
+  } catch {}
+  const close = database.close.bind(database);
+  database.close = () => {
+    console.log(lstatSync(path + "-folding", { throwIfNoEntry: false }) !== undefined);
+    close();
+  };
+  try {
+    closeUnfolded(database, path);
+  } catch (error) {
+    console.log(error.message);
+  }
+  process.exit(0);
+`;
+
+function closeWithoutDescriptors(path: string, isRead: boolean): string {
+  const program = [process.execPath, "--input-type=module", "-e", WITHOUT_DESCRIPTORS];
+  const words = ["-c", 'ulimit -n 64; exec "$@"', "sh", ...program, path, String(isRead)];
+  return spawnSync("sh", words, { encoding: "utf8" }).stdout;
+}
+
+test("without a descriptor for a guard, a file is marked while the last connection closes (N7)", () => {
+  const path = createLeft();
+  expect(closeWithoutDescriptors(path, false)).toBe("true\nunable to open database file\n");
+  expect(hasLog(path)).toBe(false); // Its fold was synced, so nothing is in doubt.
+  expect(new FoldMark(path).exists).toBe(false);
+  expect(rowsIn(path)).toBe(ROWS);
+});
+
+test("a file that was closed without a guard is copied if its log is left (N7)", () => {
+  const path = createLeft();
+  expect(closeWithoutDescriptors(path, true)).toBe("true\nunable to open database file\n");
+  expect(hasLog(path)).toBe(true);
+  expect(new FoldMark(path).exists).toBe(true);
+  const before = inodeOf(path);
+  expect(renewLog(path, () => undefined)).toBe("renewed");
+  expect(inodeOf(path)).not.toBe(before);
+  expect(new FoldMark(path).exists).toBe(false);
   expect(rowsIn(path)).toBe(ROWS);
 });
 

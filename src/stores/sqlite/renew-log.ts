@@ -16,7 +16,10 @@
 //   N6. The rename happens while this connection has the file locked exclusively, so no other one
 //       has the old file open. A process that opened it by name without reading yet finds that the
 //       name has moved on, and opens it again (open-file.ts).
-//   N7. A connection that is not done does not fold as it closes, although it may be the last one.
+//   N7. A connection that is not done does not fold as it closes, although it may be the last one:
+//       a guard is open meanwhile. If none can be opened, as without a free descriptor, the file is
+//       marked before, and the mark stays unless SQLite has deleted the log, which it does only
+//       after the fold was synced. While another connection has the file locked, nothing is folded.
 //   N8. Without space for N5, the log may be renewed alone. Then all that a connection reads is
 //       durable, because the log overrides each page in doubt, and so are commits that are added to
 //       the log. The mark stays, so nothing is folded until the file is renewed as well.
@@ -166,7 +169,8 @@ function lockExclusively(database: DatabaseSync): boolean {
  * SQLite folds when the last connection that may write closes. So a second one, which only reads,
  * is open while this one closes.
  */
-export function closeUnfolded(database: DatabaseSync, path: string): void {
+export function closeUnfolded(database: DatabaseSync, named: string): void {
+  const path = behindLinks(named);
   let guard: DatabaseSync | null = null;
   try {
     if (hasLog(path)) {
@@ -174,10 +178,28 @@ export function closeUnfolded(database: DatabaseSync, path: string): void {
       database.prepare("SELECT 1 FROM sqlite_schema").get(); // Shares the lock again.
       guard = openGuard(path);
     }
-  } finally {
+  } catch (error) {
+    if (isBusy(error)) database.close();
+    else closeMarked(database, path);
+    throw error;
+  }
+  try {
     database.close();
+  } finally {
     guard?.close();
   }
+}
+
+/** Closes a connection without a guard (N7). */
+function closeMarked(database: DatabaseSync, path: string): void {
+  const mark = new FoldMark(path);
+  let isOwn = false;
+  try {
+    isOwn = mark.begin();
+  } finally {
+    database.close();
+  }
+  if (isOwn && !hasLog(path)) mark.end();
 }
 
 function renewLogFile(path: string): void {

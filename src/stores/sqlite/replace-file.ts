@@ -96,7 +96,7 @@ export function createOnce(path: string, build: (draft: string) => void): void {
 }
 
 /** Whether the folder has the name, also of a link to nothing. */
-function isName(path: string): boolean {
+export function isName(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
@@ -113,7 +113,8 @@ function newDraftOf(path: string): string {
   }
 }
 
-function codeOf(error: unknown): string {
+/** The operating system's code of an error; empty without one. */
+export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
