@@ -1,4 +1,4 @@
-import fs, { existsSync, fstatSync, statSync } from "node:fs";
+import fs, { closeSync, existsSync, fstatSync, openSync, statSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -21,7 +21,17 @@ function failFolderSyncs(fails: () => boolean): void {
   syncBuiltinESMExports();
 }
 
+/** Files that have lost their names; the disk gives their numbers to no new file until the end. */
+const held: number[] = [];
+
+/** The number of a file that no later file of the test gets. */
+function heldInode(path: string): number {
+  held.push(openSync(path, "r"));
+  return statSync(path).ino;
+}
+
 afterEach(() => {
+  for (const descriptor of held.splice(0)) closeSync(descriptor);
   fs.fsyncSync = fsyncSync;
   syncBuiltinESMExports();
 });
@@ -31,11 +41,11 @@ test("a new file whose name could not be synced is copied and synced by the next
   const database = new DatabaseSync(path);
   database.exec("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)");
   database.close();
-  const old = statSync(path).ino;
+  const old = heldInode(path);
   failFolderSyncs(() => statSync(path).ino !== old);
   const failure = { code: "TG_STORE_UNAVAILABLE", message: expect.stringContaining("EIO") };
   expect(() => compactSqliteFile(path, () => {})).toThrow(expect.objectContaining(failure));
-  const unsynced = statSync(path).ino;
+  const unsynced = heldInode(path);
   expect(unsynced).not.toBe(old);
   expect(() => renewLog(path)).toThrow("EIO");
   failFolderSyncs(() => false);
