@@ -128,7 +128,15 @@ test("a cloud that does not answer is looked for again by the next call (S2)", a
 test("options that do not fit are refused with a sentence that is true", async () => {
   const ledger = createMemoryLedger({ clock: new ManualClock() });
   const absent = new Sources({ ledger, generation: 3 });
-  await expect(absent.scope()).rejects.toThrow("no pipeline of the ledger fits; name the pipeline");
+  await expect(absent.scope()).rejects.toMatchObject({
+    message: "the ledger has no pipeline yet",
+    hint: expect.stringMatching(/^Check that this is the ledger you mean/),
+  });
+  const { chosen } = await ledgerWith(1, 2);
+  const other = { pipeline: undefined, generation: 3 };
+  await expect(chosen("dossier", other)).rejects.toThrow(
+    "no pipeline of the ledger fits; name the",
+  );
   const noDeadLetters = new Sources({ ledger, queue: "any", deadLetterQueue: null });
   await expect(noDeadLetters.queues()).rejects.toThrow(
     "only an open queue has no deadLetterQueue (null): pass both by name, or both open",

@@ -200,6 +200,11 @@ export class Sources {
     const scopes = await this.#candidates(about, generation);
     const [scope, ...others] = scopes;
     if (scope !== undefined && others.length === 0) return scope;
+    if (scope === undefined && (await (await this.reader()).stats()).length === 0) {
+      const hint =
+        "Check that this is the ledger you mean; a pipeline is in it after its first run.";
+      throw new TidegateError("TG_CONFIG_INVALID", "the ledger has no pipeline yet", { hint });
+    }
     throw new TidegateError("TG_CONFIG_INVALID", chooseScope(scopes));
   }
 
