@@ -6,7 +6,8 @@
 //       The process id only decides if the lock cannot be looked at. The file of a process that
 //       ended is ignored; NODE_DEBUG=tidegate shows it.
 //   E3. A cloud also runs without the file: while it starts or closes, on a full disk, or if a
-//       program started it. Nothing says where it answers, so commands then need --endpoint.
+//       program started it. Nothing says where it answers, so commands then need --endpoint. A
+//       command that has the folder to itself, such as compact, looks the same.
 //   E4. A cloud that runs may be slow or answer 503: it is still the cloud. Only one that does not
 //       answer at all, is another program, or has no file (E3), has a failure.
 
@@ -31,7 +32,7 @@ export type FolderCloud = { readonly data: string } & (
 
 const FILE = "endpoint.json";
 const ANSWER_MS_MAX = 10_000;
-const NOT_SAID = `it has not written to ${FILE} where it answers, as while it starts`;
+const NOT_SAID = `no ${FILE} says where a cloud answers`;
 const debug = debuglog("tidegate");
 
 /** Writes the file as a whole; the returned function removes it (E1). */

@@ -103,6 +103,16 @@ describe("the endpoint of a service", () => {
     }
   });
 
+  test("is an error that names no cloud if only the lock of the folder is known (F4)", () => {
+    const failure = "no endpoint.json says where a cloud answers";
+    const locked = { data: ".tidegate", endpoint: null, failure };
+    const message =
+      `the data folder .tidegate is in use by another process, and ${failure}; ` +
+      "wait for it or stop it, or name another server with the option endpoint";
+    const error = expect.objectContaining({ code: "TG_QUEUE_UNAVAILABLE", message });
+    expect(() => chooseEndpoint("SQS", { cloud: locked }, {})).toThrow(error);
+  });
+
   test.each(["", "127.0.0.1:4566", "localhost:4566", "ftp://host", "http://"])(
     "is refused if it is %j",
     (endpoint) => {

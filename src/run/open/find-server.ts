@@ -6,8 +6,8 @@
 //   F2. Each service is decided by itself: queues and objects may be on different servers.
 //   F3. The cloud of a data folder has SQS, SNS and S3. It counts only together with the ledger of
 //       that folder: the messages of another ledger or outbox are in other queues. An open ledger
-//       or outbox is of the folder that the caller names with it. A Lambda function, a task
-//       launcher and the comparison with an account have no data folder.
+//       or outbox is of the folder that the caller names with it. A Lambda function, the
+//       tasks of ECS and the comparison with an account have no data folder.
 //   F4. A cloud that runs and does not answer, or does not say where, is an error. Its requests
 //       never go to AWS instead.
 //   F5. The ledger is the one that the option names, else ledger.db in the data folder.
@@ -107,7 +107,7 @@ export function chooseEndpoint(
     return { endpoint: undefined, source: "default", why: "no other endpoint is set" };
   }
   if (cloud.failure !== null)
-    throw new TidegateError("TG_QUEUE_UNAVAILABLE", silentText(cloud.data, cloud.failure));
+    throw new TidegateError("TG_QUEUE_UNAVAILABLE", silentText(cloud, cloud.failure));
   const why = `the cloud of ${cloud.data}`;
   return { endpoint: cloud.endpoint, source: "cloud", why };
 }
@@ -174,9 +174,10 @@ function localRegion(endpoint: string | undefined): string | undefined {
   return isLoopbackUrl(endpoint) ? LOCAL_REGION : undefined;
 }
 
-function silentText(data: string, failure: string): string {
-  return (
-    `the cloud of ${data} runs, but ${failure}; ` +
-    "wait for it or stop it, or name another server with the option endpoint"
-  );
+function silentText({ data, endpoint }: FolderCloud, failure: string): string {
+  const state =
+    endpoint === null
+      ? `the data folder ${data} is in use by another process, and ${failure}`
+      : `the cloud of ${data} runs, but ${failure}`;
+  return `${state}; wait for it or stop it, or name another server with the option endpoint`;
 }

@@ -1,11 +1,16 @@
 // The ECS launcher with the real AWS SDK, against a server that plays ECS; and once as the whole
 // command `tidegate dispatch --launcher ecs`.
 
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import * as sdk from "@aws-sdk/client-ecs";
 import { expect, test } from "vitest";
 import { createEcsLauncher } from "../../../src/adapters/task/ecs-launcher.ts";
+import { startCloud } from "../../../src/cloud/start-cloud.ts";
 import { durationMs } from "../../../src/core/units.ts";
 import { systemClock } from "../../../src/platform/system-clock.ts";
+import { writeEndpointFile } from "../../../src/run/open/endpoint-file.ts";
+import { lockFolder } from "../../../src/stores/sqlite/broker/folder-lock.ts";
 import { untilHolds, useCommands } from "../../support/command-process.ts";
 import { type FakeEcs, startFakeEcs } from "../../support/fake-ecs.ts";
 import { LAPSE_MS } from "../../support/patience.ts";
@@ -140,6 +145,36 @@ test("a dispatcher waits for capacity, survives a kill, and commits the result i
   expect(world.rows()).toEqual([{ n: 7, by: "ecs" }]);
   expect(ecs.tasks).toHaveLength(1);
   expect(ecs.calls).not.toContain("StopTask");
+});
+
+test("results are read from AWS, although the queue is in the cloud of the data folder", async () => {
+  await using ecs = await startFakeEcs();
+  await using world = await openTaskWorld(commands);
+  await using aws = await startCloud({ memory: true });
+  const lock = lockFolder(join(commands.folder, ".tidegate"));
+  writeEndpointFile(join(commands.folder, ".tidegate"), world.cloud.endpoint);
+  const config = join(commands.folder, "aws.ini");
+  writeFileSync(config, `[default]\nendpoint_url = ${aws.endpoint}\nregion = us-east-1\n`);
+  const keys = { AWS_ACCESS_KEY_ID: "any", AWS_SECRET_ACCESS_KEY: "any" };
+  const env = { AWS_ENDPOINT_URL_ECS: ecs.endpoint, AWS_CONFIG_FILE: config, ...keys };
+  await world.send(7);
+  const cluster = ["--cluster", "jobs", "--task-definition", "download", "--container", "main"];
+  const flags = ["--launcher", "ecs", ...cluster, "--results", "s3://results/downloads"];
+  const run = commands.start(["dispatch", join(commands.folder, "pipeline.ts"), ...flags], env);
+  await untilHolds(run, () => ecs.tasks.length === 1);
+  const [task] = ecs.tasks;
+  const path = (task?.environment.TIDEGATE_RESULT_URL ?? "").replace("s3://", "/");
+  for (const [by, { endpoint }] of Object.entries({ aws, folder: world.cloud })) {
+    await fetch(`${endpoint}/results`, { method: "PUT" });
+    const body = `{"op":"upsert","table":"numbers","row":{"n":7,"by":"${by}"}}\n`;
+    await fetch(`${endpoint}${path}`, { method: "PUT", body });
+  }
+  if (task !== undefined) ecs.stop(task, 0);
+  await untilHolds(run, () => world.rows().length === 1);
+  run.child.kill("SIGTERM");
+  await run.ended;
+  lock.release();
+  expect(world.rows()).toEqual([{ n: 7, by: "aws" }]);
 });
 
 test("a dispatcher that was frozen past its lease stops its task", async () => {

@@ -1,10 +1,12 @@
 // tidegate dispatch: receives messages and starts one task per message.
 //   D1. A message is received only if a task may start for it: the number of tasks is the limit.
 //   D2. When the dispatcher stops, its tasks run on. The next dispatcher adopts them.
+//   D3. Tasks on ECS write their results to AWS, or to the server that the endpoint names: they
+//       cannot reach the embedded cloud of a folder on this machine (F3 of find-server.ts).
 
 import { join } from "node:path";
 import type { TaskHost } from "../../../adapters/task/open-tasks.ts";
-import { TidegateError } from "../../../core/errors.ts";
+import { refuseConfig } from "../../../core/errors.ts";
 import { durationMs } from "../../../core/units.ts";
 import { openExport } from "../../../run/open/open-export.ts";
 import {
@@ -91,13 +93,13 @@ async function hostOf(values: FlagValues<Flags>, words: readonly string[]): Prom
   const killMs = durationMs(Number(values["kill-ms"]));
   if (values.launcher === "ecs") return ecsOf(values, words);
   const { checkProgram } = await import("../../../adapters/task/open-tasks.ts");
-  if (words[0] === undefined) refuse("--launcher process needs -- and CMD after the flags");
+  if (words[0] === undefined) refuseConfig("--launcher process needs -- and CMD after the flags");
   checkProgram(words[0]);
   return { kind: "process", folder: join(String(values.data), "tasks"), words, killMs };
 }
 
 async function ecsOf(values: FlagValues<Flags>, words: readonly string[]): Promise<TaskHost> {
-  const needed = (flag: string) => values[flag] ?? refuse(`--launcher ecs needs --${flag}`);
+  const needed = (flag: string) => values[flag] ?? refuseConfig(`--launcher ecs needs --${flag}`);
   const settings = {
     cluster: needed("cluster"),
     taskDefinition: needed("task-definition"),
@@ -110,16 +112,13 @@ async function ecsOf(values: FlagValues<Flags>, words: readonly string[]): Promi
     words,
   };
   if (settings.results !== null && !/^s3:\/\/[^/]+\/./.test(settings.results)) {
-    refuse(`--results is "${settings.results}"; use s3://bucket/prefix`);
+    refuseConfig(`--results is "${settings.results}"; use s3://bucket/prefix`);
   }
   const { findServer } = await import("../../../run/open/find-server.ts");
-  return { kind: "ecs", server: await findServer(settingsFrom("run", values)), settings };
+  const server = await findServer({ ...settingsFrom("run", values), data: null }); // D3
+  return { kind: "ecs", server, settings };
 }
 
 function listOf(text: string | undefined): string[] {
   return text === undefined ? [] : text.split(",").filter((item) => item !== "");
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_CONFIG_INVALID", message);
 }
