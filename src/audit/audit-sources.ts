@@ -4,7 +4,7 @@
 
 import { createMask } from "../core/encoding/mask.ts";
 import { formatInstant, parseInstant } from "../core/encoding/rfc3339.ts";
-import { TidegateError } from "../core/errors.ts";
+import { refuseConfig, refuseValue } from "../core/errors.ts";
 import {
   type DurationMs,
   days,
@@ -86,7 +86,9 @@ export async function auditSources(
   const { bucket, prefix } = listedPartOf(pipeline, request);
   checkMask(pipeline, bucket);
   if (request.rows === true && sources.rows.length === 0) {
-    refuse(`no rows can be compared, as ${sources.sink.what}; leave the comparison of rows out`);
+    refuseValue(
+      `no rows can be compared, as ${sources.sink.what}; leave the comparison of rows out`,
+    );
   }
   const { previous = null, graceMs = GRACE_MS, signal = new AbortController().signal } = request;
   const { from, to } = checkedWindow(request, startedAt);
@@ -168,11 +170,12 @@ export function checkedWindow(
   const from = start === null ? null : epochMs(start);
   const to = epochMs(request.to ?? now);
   if (from !== null && from > now) {
-    refuse(`the start ${formatInstant(from)} is in the future; no object can match`);
+    refuseValue(`the start ${formatInstant(from)} is in the future; no object can match`);
   }
-  if (to > now) refuse(`the end ${formatInstant(to)} is in the future; an audit judges the past`);
+  if (to > now)
+    refuseValue(`the end ${formatInstant(to)} is in the future; an audit judges the past`);
   if (from !== null && from >= to) {
-    refuse(`the start ${formatInstant(from)} is not before the end ${formatInstant(to)}`);
+    refuseValue(`the start ${formatInstant(from)} is not before the end ${formatInstant(to)}`);
   }
   return { from, to };
 }
@@ -183,33 +186,29 @@ function checkPrevious(
 ): void {
   for (const name of ["pipeline", "generation", "bucket", "prefix", "suffix"] as const) {
     if (previous.subject[name] === subject[name]) continue;
-    refuse(
+    refuseValue(
       `the earlier statement is about ${name} ${JSON.stringify(previous.subject[name])}, ` +
         `not ${JSON.stringify(subject[name])}; leave previous out`,
     );
   }
   const start = from === null ? null : formatInstant(from);
   if (previous.window.from !== start) {
-    refuse("the start differs from that of the earlier statement; leave it out");
+    refuseValue("the start differs from that of the earlier statement; leave it out");
   }
   if (instantOf(previous.window.to) > to) {
-    refuse(`the end is before that of the earlier statement, ${previous.window.to}`);
+    refuseValue(`the end is before that of the earlier statement, ${previous.window.to}`);
   }
 }
 
 function checkMask({ mask }: Pipeline, bucket: string): void {
   if (createMask(mask).secretsOf({ object: { bucket, key: "key" } }).length === 0) return;
   const message = "the pipeline masks the keys of objects; the ledger has no keys to compare";
-  throw new TidegateError("TG_CONFIG_INVALID", message); // O2
+  refuseConfig(message); // O2
 }
 
 function instantOf(text: string): EpochMs {
   const parsed = parseInstant(text);
-  return parsed.kind === "instant" ? parsed.epochMs : refuse(`${text} is not a time`);
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
+  return parsed.kind === "instant" ? parsed.epochMs : refuseValue(`${text} is not a time`);
 }
 
 /** The short form that the ledger keeps. */

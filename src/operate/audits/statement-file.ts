@@ -19,7 +19,7 @@ import {
 import { createReadStream, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { STATEMENT_SCHEMA, type Statement, statementProblem } from "../../audit/statement.ts";
 import { type LinesResult, StatementLines } from "../../audit/statement-lines.ts";
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig, refuseValue, TidegateError } from "../../core/errors.ts";
 
 const UNSIGNED_FIX = "audit its window again and sign that, or leave this one unsigned";
 
@@ -27,7 +27,7 @@ const UNSIGNED_FIX = "audit its window again and sign that, or leave this one un
 export function readStatement(path: string): Statement {
   const statement = parse(path, read(path));
   const problem = problemOf(path, statement) ?? signatureProblem(statement);
-  if (problem !== null) refuse(`${path} was edited: ${problem}`);
+  if (problem !== null) refuseValue(`${path} was edited: ${problem}`);
   return statement;
 }
 
@@ -51,7 +51,7 @@ function signatureProblem({ signature }: Partial<Statement>): string | null {
 /** Its signature may have been removed (F4). */
 function refuseUnsigned(path: string, { signature, previous }: Statement): void {
   if (signature !== null || previous === null || previous.keyId === null) return;
-  refuse(`${path} is not signed, but the statement that it continues is; sign it`);
+  refuseValue(`${path} is not signed, but the statement that it continues is; sign it`);
 }
 
 async function verifyLines(
@@ -67,13 +67,14 @@ async function verifyLines(
       rest = texts.pop() ?? "";
       for (const text of texts) lines.add(text);
     }
-    if (rest !== "") refuse(`${linesPath} does not match ${path}: its last line is not complete`);
+    if (rest !== "")
+      refuseValue(`${linesPath} does not match ${path}: its last line is not complete`);
   } catch (error) {
     throw error instanceof TidegateError ? error : unread(linesPath, error);
   }
   const result = lines.end();
   if (result.kind === "same") return result;
-  return refuse(`${linesPath} does not match ${path}: ${result.problem}`);
+  return refuseValue(`${linesPath} does not match ${path}: ${result.problem}`);
 }
 
 /** What a statement has to match. */
@@ -123,14 +124,14 @@ export function readEarlierStatement(path: string, keys: EarlierKeys): Statement
     verifyStatement(path, statement, publicKey);
   } else if (statement.signature !== null) {
     const fix = "name its public key";
-    if (signingKey === null) refuse(`${path} is signed, and no key can check it; ${fix}`);
+    if (signingKey === null) refuseValue(`${path} is signed, and no key can check it; ${fix}`);
     const key = createPublicKey(signingKey);
     if (statement.signature.keyId !== keyIdOf(key)) {
-      refuse(`${path} was signed with another key than the signing key; ${fix}`);
+      refuseValue(`${path} was signed with another key than the signing key; ${fix}`);
     }
     checkSignature(path, statement, key);
   } else if (signingKey !== null) {
-    refuse(`${path} is not signed, so a signed statement cannot continue it; ${UNSIGNED_FIX}`);
+    refuseValue(`${path} is not signed, so a signed statement cannot continue it; ${UNSIGNED_FIX}`);
   }
   return statement;
 }
@@ -146,7 +147,7 @@ function parse(path: string, text: string): Statement {
 }
 
 function notAStatement(path: string): never {
-  return refuse(`${path} is not an audit statement; write one with audit`);
+  return refuseValue(`${path} is not an audit statement; write one with audit`);
 }
 
 /** F3 */
@@ -171,7 +172,9 @@ export function readSigningKey(path: string): KeyObject {
 /** The statement with a signature over its digest (F1); refused if it continues an unsigned one. */
 export function signStatement(statement: Statement, key: KeyObject): Statement {
   if (statement.previous?.keyId === null) {
-    refuse(`the statement continues one that is not signed, so it is not signed; ${UNSIGNED_FIX}`);
+    refuseValue(
+      `the statement continues one that is not signed, so it is not signed; ${UNSIGNED_FIX}`,
+    );
   }
   const value = sign(null, Buffer.from(statement.digest), key).toString("base64"); // F1
   const signature = { algorithm: "ed25519", keyId: keyIdOf(createPublicKey(key)), value } as const;
@@ -185,10 +188,10 @@ export function verifyStatement(path: string, statement: Statement, keyPath: str
 }
 
 function checkSignature(path: string, { signature, digest }: Statement, key: KeyObject): void {
-  if (signature === null) refuse(`${path} is not signed; sign it`);
-  if (signature.keyId !== keyIdOf(key)) refuse(`${path} was signed with another key`);
+  if (signature === null) refuseValue(`${path} is not signed; sign it`);
+  if (signature.keyId !== keyIdOf(key)) refuseValue(`${path} was signed with another key`);
   const isValid = verify(null, Buffer.from(digest), key, Buffer.from(signature.value, "base64"));
-  if (!isValid) refuse(`the signature of ${path} does not match its content`);
+  if (!isValid) refuseValue(`the signature of ${path} does not match its content`);
 }
 
 function checkedKey(path: string, kind: "private" | "public", load: () => KeyObject): KeyObject {
@@ -202,7 +205,7 @@ function checkedKey(path: string, kind: "private" | "public", load: () => KeyObj
   const fix =
     kind === "private" ? "openssl genpkey -algorithm ed25519" : "openssl pkey -in KEY -pubout";
   const message = `${path} is not an Ed25519 ${kind} key in PEM form; create one with ${fix}`;
-  throw new TidegateError("TG_CONFIG_INVALID", message);
+  refuseConfig(message);
 }
 
 function keyIdOf(key: KeyObject): string {
@@ -222,8 +225,4 @@ function read(path: string): string {
 function unread(path: string, cause: unknown): TidegateError {
   const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
   return new TidegateError("TG_CONFIG_INVALID", `cannot read ${path}: ${reason}`, { cause });
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_VALUE_INVALID", message);
 }

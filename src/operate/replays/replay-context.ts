@@ -3,7 +3,6 @@
 //   C2. Without a pipeline, a run is found in the ledger, and the file that it recorded is loaded.
 
 import { existsSync } from "node:fs";
-import { TidegateError } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { RunManifest } from "../../lineage/run-manifest.ts";
 import type { Clock } from "../../ports/clock.ts";
@@ -17,6 +16,7 @@ import { digestOfFile, digestOfFunctions, pipelineDigest } from "../../run/upkee
 import { Once } from "../once.ts";
 import type { Sources } from "../sources.ts";
 import { openShadow } from "./open-shadow.ts";
+import { refuseReplay } from "./replay-refusals.ts";
 
 /** What the replays of a pipeline need in order to be looked at, promoted and dropped. */
 export interface ReplayContext {
@@ -58,9 +58,9 @@ export async function allReplays(sources: Sources): Promise<readonly ReplayEntry
 export async function sourcesOfRun(sources: Sources, run: string): Promise<Sources> {
   if ((await sources.pipeline()) !== null) return sources;
   const entry = (await allReplays(sources)).find((each) => each.run === run);
-  if (entry === undefined) refuse(`unknown run "${run}"; list the replays`);
+  if (entry === undefined) refuseReplay(`unknown run "${run}"; list the replays`);
   if (entry.file === null || !existsSync(entry.file)) {
-    refuse(`the pipeline file of the run ${run} is not there; name it`);
+    refuseReplay(`the pipeline file of the run ${run} is not there; name it`);
   }
   return sources.of(entry.file);
 }
@@ -69,7 +69,7 @@ export async function sourcesOfRun(sources: Sources, run: string): Promise<Sourc
 export async function sourcesOfManifest(sources: Sources, { run }: RunManifest): Promise<Sources> {
   if ((await sources.pipeline()) !== null) return sources;
   return run.file === null
-    ? refuse("the manifest names no pipeline file; name it")
+    ? refuseReplay("the manifest names no pipeline file; name it")
     : sources.of(run.file);
 }
 
@@ -92,8 +92,4 @@ export function digestsNow({ pipeline, file }: RunContext): RunDigests {
     codeDigest: file === undefined ? digestOfFunctions(pipeline) : digestOfFile(file),
     configDigest: pipelineDigest(pipeline),
   };
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_REPLAY_REFUSED", message);
 }

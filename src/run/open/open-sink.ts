@@ -1,7 +1,7 @@
 // Open sink: the sink of a pipeline, next to its ledger.
 //   K3. Pairs that cannot work are rejected here, at the start, with the fix (ports/sink.ts).
 
-import { TidegateError } from "../../core/errors.ts";
+import { refuseConfig } from "../../core/errors.ts";
 import type { Pipeline } from "../../ingest/spec/define-pipeline.ts";
 import type { Ledger } from "../../ports/ledger.ts";
 import type { Sink } from "../../ports/sink.ts";
@@ -17,7 +17,7 @@ export async function openSink(
 ): Promise<Sink | null> {
   const sink = sinkOf(pipeline, ledger, location);
   if (sink?.mode === "idempotent" && pipeline.lease === "receipt") {
-    refuse(
+    refuseConfig(
       'lease: "receipt" needs tables in the ledger\'s database: any other sink needs the fence ' +
         'of a claim; use lease: "auto"',
     );
@@ -45,12 +45,8 @@ function sinkOf(
   if (sinkDialect === "postgres" && location.store === "postgres") {
     return createTableSink(sink, { dialect: "postgres", url: location.url });
   }
-  return refuse(
+  return refuseConfig(
     `tables() needs a database, and a ${location.store} ledger has none; set tablesDatabase or ` +
       "tables({ … }, { database }), or use a SQLite or PostgreSQL ledger",
   );
-}
-
-function refuse(message: string): never {
-  throw new TidegateError("TG_CONFIG_INVALID", message);
 }

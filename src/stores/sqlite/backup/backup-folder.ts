@@ -12,7 +12,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import { backup, DatabaseSync } from "node:sqlite";
-import { reasonOf, TidegateError } from "../../../core/errors.ts";
+import { reasonOf, refuseConfig, TidegateError } from "../../../core/errors.ts";
 import { makeFolder } from "../broker/make-folder.ts";
 import { syncPath } from "../replace-file.ts";
 import { type BackupFile, writeBackupManifest } from "./backup-manifest.ts";
@@ -42,7 +42,7 @@ export async function backupDataFolder(
 ): Promise<BackupReport> {
   const { createdAt, onProgress = () => undefined } = options;
   const names = existsSync(data) ? databasesIn(data) : [];
-  if (names.length === 0) throw refuse(`${data} contains no data of Tidegate`);
+  if (names.length === 0) refuseConfig(`${data} contains no data of Tidegate`);
   makeTarget(data, target);
   try {
     const blobs = new Map<string, FileDigest>();
@@ -81,16 +81,12 @@ interface Copying {
 /** B5 */
 function makeTarget(data: string, target: string): void {
   if (`${resolve(target)}${sep}`.startsWith(`${resolve(data)}${sep}`)) {
-    throw refuse(`${target} is inside the data folder ${data}; choose a folder outside`);
+    refuseConfig(`${target} is inside the data folder ${data}; choose a folder outside`);
   }
   if (existsSync(target) && readdirSync(target).length > 0) {
-    throw refuse(`${target} is not empty; choose a new folder, or delete an unfinished backup`);
+    refuseConfig(`${target} is not empty; choose a new folder, or delete an unfinished backup`);
   }
   makeFolder(target);
-}
-
-function refuse(message: string): TidegateError {
-  return new TidegateError("TG_CONFIG_INVALID", message);
 }
 
 /** A cut whose blobs are all in the target (B2). */
