@@ -80,7 +80,7 @@ export function createTableStage(
   let begun = false;
   let storing: Promise<void> = Promise.resolve();
 
-  const settleTwins = async (table: StagedTable) => {
+  const keepLast = async (table: StagedTable) => {
     table.digest = null; // S8
     if (dialect.name === "postgres") await removeTwins(dialect, store, id, table, tables); // S5
   };
@@ -106,7 +106,7 @@ export function createTableStage(
     async seal() {
       await storing; // S6
       for (const table of tables.values()) {
-        if (!table.ascending && (await hasTwins(store, table))) await settleTwins(table);
+        if (!table.ascending && (await hasTwins(store, table))) await keepLast(table);
       }
       if (dialect.name === "postgres") await sealPostgres(store, tables);
       staged = rowsIn(tables);
