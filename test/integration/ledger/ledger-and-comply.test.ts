@@ -49,7 +49,7 @@ test("a ledger is made, checked, counted and asked by its URL", async () => {
 
 test.each([
   ["dlq", ["list", "show", "redrive", "drop"]],
-  ["ledger", ["init", "check", "show", "stats", "purge"]],
+  ["ledger", ["init", "migrate", "check", "show", "stats", "purge"]],
   ["outbox", ["purge"]],
 ])("%s --help lists the subcommands of the group and exits with 0", async (group, subcommands) => {
   for (const words of [
@@ -72,8 +72,8 @@ test("help NAME shows the flags of a command, and fails for an unknown one", asy
 test.each([
   [["ledger", "init"], "--ledger is required"],
   [["ledger", "show", "--ledger", "memory:", "--key", "k"], "--pipeline is required"],
-  [["ledger"], '"ledger" needs a subcommand: init, check, show, stats or purge'],
-  [["ledger", "int"], '"ledger" has no subcommand "int"; use init, check'],
+  [["ledger"], '"ledger" needs a subcommand: init, migrate, check, show, stats or purge'],
+  [["ledger", "int"], '"ledger" has no subcommand "int"; use init, migrate'],
   [["ledger", "init", "--ledger", "mysql:x"], "TG_CONFIG_INVALID"],
   [["legder"], "did you mean ledger?"],
   [["comply"], '"comply" needs FILE'],
