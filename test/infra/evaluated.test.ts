@@ -9,6 +9,9 @@ import { alarmsOf } from "../../src/infra/alarm-table.ts";
 import { policiesOf } from "../../src/infra/iam-policies.ts";
 import { IAM_ROLES } from "../../src/infra/iam-table.ts";
 import { infraFiles } from "../../src/operate/infra/infra-files.ts";
+import { OUTBOX } from "../../src/stores/dynamodb/outbox-schema.ts";
+import { LEDGER } from "../../src/stores/dynamodb/schema.ts";
+import { versionItem } from "../../src/stores/dynamodb/table-version.ts";
 import { sampleOf } from "../support/full-size.ts";
 import { type EvaluatedResource, evaluateTerraform } from "../support/infra/evaluate-terraform.ts";
 import { INFRA_PLANS, ROOT_VARIABLES } from "../support/infra/plans.ts";
@@ -54,6 +57,16 @@ describe.each(sampleOf(3, Object.entries(INFRA_PLANS)))("%s", (_, plan) => {
       const { policy } = one("aws_iam_role_policy", role);
       expect(JSON.parse(String(policy))).toEqual(policiesOf(plan, AWS)[role]);
     }
+  });
+
+  test("tables have the version that the stores write when they create them", () => {
+    const item = (module: string) =>
+      JSON.parse(String(one("aws_dynamodb_table_item", "version", module).item));
+    const { listing } = plan;
+    if (plan.ledgerTable !== null)
+      expect(item("ledger_dynamodb")).toEqual(versionItem(LEDGER, { listing }));
+    if (plan.outboxTable !== null)
+      expect(item("outbox_dynamodb")).toEqual(versionItem(OUTBOX, { listing: false }));
   });
 
   test("queue and dead-letter queue have the settings that the pipeline needs", () => {

@@ -81,21 +81,28 @@ async function storedSchema(
 export async function writeVersion(
   client: DynamoDBClient,
   TableName: string,
-  { version, metaKey, steps }: Part,
-  { listing }: StoredVersion = { listing: false },
+  part: Part,
+  stored: StoredVersion = { listing: false },
 ): Promise<void> {
+  await client.send(new PutItemCommand({ TableName, Item: versionItem(part, stored) }));
+}
+
+/** The item of a table that this release creates; the Terraform modules write the same. */
+export function versionItem(
+  { version, metaKey, steps }: Part,
+  { listing }: StoredVersion,
+): DynamoItem {
   const { readersFrom, writersFrom } = steps.at(-1) ?? {
     readersFrom: version,
     writersFrom: version,
   };
-  const Item = {
+  return {
     ...metaKey,
     version: { N: String(version) },
     readersFrom: { N: String(readersFrom) },
     writersFrom: { N: String(writersFrom) },
     listing: { BOOL: listing },
   };
-  await client.send(new PutItemCommand({ TableName, Item }));
 }
 
 /** Upgrades the part in the table (V2); null if it is of this schema or missing. */

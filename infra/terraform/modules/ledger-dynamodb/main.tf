@@ -85,9 +85,11 @@ resource "aws_dynamodb_table_item" "version" {
   hash_key   = aws_dynamodb_table.this.hash_key
 
   item = jsonencode({
-    pk      = { S = "meta#ledger" } # L1
-    version = { N = "4" }
-    listing = { BOOL = var.listing }
+    pk          = { S = "meta#ledger" } # L1
+    version     = { N = "5" }
+    readersFrom = { N = "4" }
+    writersFrom = { N = "4" }
+    listing     = { BOOL = var.listing }
   })
 
   lifecycle {

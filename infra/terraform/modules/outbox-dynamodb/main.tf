@@ -43,9 +43,12 @@ resource "aws_dynamodb_table_item" "version" {
   range_key  = aws_dynamodb_table.this.range_key
 
   item = jsonencode({
-    pk      = { S = "meta#outbox" } # O1
-    sk      = { S = "meta" }
-    version = { N = "2" }
+    pk          = { S = "meta#outbox" } # O1
+    sk          = { S = "meta" }
+    version     = { N = "3" }
+    readersFrom = { N = "2" }
+    writersFrom = { N = "2" }
+    listing     = { BOOL = false }
   })
 
   lifecycle {
