@@ -3,7 +3,8 @@
 //   U1. Before the first step, the whole file is copied into a backup beside it, which is complete
 //       and synced before it gets its name. Others read and write meanwhile.
 //   U2. Each step is one transaction with its number. Several processes may upgrade at once: each
-//       makes a draft of the backup, and a step that another one has done is skipped.
+//       makes a draft of the backup, and a step that another one has done is skipped. A draft may
+//       be of the schema after such a step; then it is dropped, and the other one's backup stays.
 //   U3. A draft that a killed process left is removed after the last step.
 //   U4. A backup is of the schema in its name. A newer file names it to a release that needs it.
 
@@ -132,8 +133,13 @@ function backupBefore(db: DatabaseSync, named: string, { part, from }: SchemaUpg
   removeDraft(draft);
   try {
     db.prepare("VACUUM INTO ?").run(draft);
-    syncPath(draft);
-    putInPlace(draft, backup);
+    // The draft is of this schema if the file still is: a version only grows.
+    if (schemaInFile(db, part)?.version !== from)
+      removeDraft(draft); // U2
+    else {
+      syncPath(draft);
+      putInPlace(draft, backup);
+    }
   } catch (error) {
     removeDraft(draft);
     throw error;

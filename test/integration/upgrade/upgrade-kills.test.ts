@@ -10,12 +10,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPostgresLedger } from "../../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../../src/stores/postgres/outbox.ts";
 import { upgradePostgres } from "../../../src/stores/postgres/upgrade-tables.ts";
 import { createSqliteLedger } from "../../../src/stores/sqlite/ledger/ledger.ts";
 import { createSqliteOutbox } from "../../../src/stores/sqlite/ledger/outbox.ts";
+import { SQLITE_LEDGER, schemaInFile } from "../../../src/stores/sqlite/ledger/schema.ts";
+import { upgradeFile, upgradeSqlite } from "../../../src/stores/sqlite/upgrade-file.ts";
 import { runChild } from "../../support/child-process.ts";
 import {
   clockAfter,
@@ -115,6 +118,31 @@ test("processes that upgrade at once do each step once, and all of them start", 
   const commands = await Promise.all(["a", "b", "c"].map(() => upgrade("postgres", url)));
   expect(commands.map(({ stdout }) => stdout)).toEqual(commands.map(() => "upgraded\n"));
   await expectOldDatabase(url);
+});
+
+test("a backup is not replaced by a draft that another process's step has outrun (U2)", () => {
+  const path = join(folder, "outrun.db");
+  restoreSqlite(OLDEST, path);
+  const backup = `${path}.ledger-7.backup`;
+  const db = new DatabaseSync(path);
+  const prepare = db.prepare.bind(db);
+  let first: Buffer | null = null;
+  db.prepare = (sql) => {
+    if (sql.startsWith("VACUUM INTO") && first === null) {
+      upgradeSqlite(path, { dryRun: false }); // The other process, after this one's plan.
+      first = readFileSync(backup);
+    }
+    return prepare(sql);
+  };
+  upgradeFile(db, path, SQLITE_LEDGER, { busyMs: 1_000 });
+  db.close();
+  expect(first).not.toBeNull();
+  expect(readFileSync(backup).equals(first as unknown as Buffer)).toBe(true);
+  const copy = new DatabaseSync(backup, { readOnly: true });
+  expect(schemaInFile(copy, "ledger")?.version).toBe(7);
+  copy.close();
+  const drafts = readdirSync(folder).filter((name) => /^outrun.*\.new/.test(name));
+  expect(drafts).toEqual([]);
 });
 
 test("without space for the backup, the start says so in one sentence and changes nothing", async (context) => {
