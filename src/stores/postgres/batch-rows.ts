@@ -12,7 +12,7 @@ import {
 } from "../../ledger/outbox/batch-columns.ts";
 import type { LedgerInstant, LedgerTime } from "../../ledger/store-time.ts";
 import type { JobBatch } from "../../ports/batches.ts";
-import { upkeep } from "./time-limits.ts";
+import { fencedParameter, upkeep } from "./time-limits.ts";
 import { CONFLICT, type OrConflict } from "./transaction.ts";
 
 const FIND = "SELECT * FROM tidegate_batch WHERE target = $1 AND name = $2";
@@ -97,7 +97,10 @@ async function decide<T>(
 
 /** Deletes up to `limit` expired batches and items. */
 export async function purgeBatches(pool: Pool, limit: number, expiry: EpochMs): Promise<number> {
-  const batches = (await pool.query(upkeep(PURGE, [expiry, limit]))).rowCount ?? 0;
-  const items = await pool.query(upkeep(PURGE_ITEMS, [expiry, limit - batches]));
-  return batches + (items.rowCount ?? 0);
+  const count = async (sql: string, max: number) => {
+    const fenced = sql.replace("$1", fencedParameter(pool, "$1"));
+    return (await pool.query(upkeep(fenced, [expiry, max]))).rowCount ?? 0;
+  };
+  const batches = await count(PURGE, limit);
+  return batches + (await count(PURGE_ITEMS, limit - batches));
 }

@@ -55,6 +55,7 @@ import { createPostgresTables, hasPostgresSchema, POSTGRES_LEDGER } from "./sche
 import { ServerTime } from "./server-time.ts";
 import { createPostgresSinkStore } from "./sink-store.ts";
 import { createStatementNames } from "./sql/sink-writes.ts";
+import { fencedParameter } from "./time-limits.ts";
 
 export interface PostgresLedgerOptions extends StoreTimeOptions {
   /** `postgres://user:password@host:port/database` */
@@ -243,7 +244,8 @@ async function openScope(
   if (existing.rows.length > 0) return existing.rows[0].id;
   if (!mayCreate) return NO_SCOPE;
   await pool.query(
-    `INSERT INTO tidegate_ledger_scope (pipeline, generation) VALUES ($1, $2)
+    `INSERT INTO tidegate_ledger_scope (pipeline, generation)
+     VALUES ($1, ${fencedParameter(pool, "$2")})
      ON CONFLICT DO NOTHING`,
     values,
   );

@@ -17,6 +17,7 @@ import {
   type TimeMark,
 } from "../../ledger/store-time.ts";
 import type { Clock } from "../../ports/clock.ts";
+import { fencedParameter } from "./time-limits.ts";
 
 const SAMPLE_MS: DurationMs = seconds(60);
 /** The clocks of this computer parted by more than this: it slept, or was set. */
@@ -24,7 +25,8 @@ const APART_MS = 1_000;
 
 const NOW = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now";
 const MARK = "SELECT at, waited_ms FROM tidegate_clock WHERE part = $1";
-const SAVE = `INSERT INTO tidegate_clock AS c VALUES ($1, $2, $3) ON CONFLICT (part)
+const saveMark = (at: string) => `INSERT INTO tidegate_clock AS c VALUES ($1, ${at}, $3)
+  ON CONFLICT (part)
   DO UPDATE SET at = greatest(c.at, excluded.at), waited_ms = excluded.waited_ms`;
 
 /** When the server answered, on the clocks of this computer. */
@@ -108,6 +110,7 @@ export class ServerTime {
 
   async #move(): Promise<void> {
     const { at, waitedMs } = this.time.exchange(await this.#stored());
-    await this.#pool.query(SAVE, [this.#part, at, waitedMs]);
+    const save = saveMark(fencedParameter(this.#pool, "$2"));
+    await this.#pool.query(save, [this.#part, at, waitedMs]);
   }
 }

@@ -18,7 +18,7 @@ import { createPostgresLedger } from "../../../src/stores/postgres/ledger.ts";
 import { createPostgresOutbox } from "../../../src/stores/postgres/outbox.ts";
 import { createSqliteLedger } from "../../../src/stores/sqlite/ledger/ledger.ts";
 import { createSqliteOutbox } from "../../../src/stores/sqlite/ledger/outbox.ts";
-import { createManualClock, FAR_AHEAD } from "../../support/manual-clock.ts";
+import { createManualClock, FAR_AHEAD, ManualClock } from "../../support/manual-clock.ts";
 import { outboxEntryOf } from "../../support/old-stores/fill-stores.ts";
 import { ANY_INPUT } from "../../support/stores/any-input.ts";
 import { queryPostgres, useDynamo, usePostgres } from "../../support/stores/database-servers.ts";
@@ -227,6 +227,32 @@ describe.skipIf(!postgres.available)("PostgreSQL", () => {
     await expect(waiting).rejects.toMatchObject(NEWER);
     await client.end();
     await ledger.close();
+  });
+
+  test("scopes, batches and the mark of the clock are fenced as well (F1)", async () => {
+    const url = await postgres.freshUrl();
+    const ledger = await createPostgresLedger({ clock }, { url });
+    const outbox = await createPostgresOutbox({ clock }, { url });
+    const marking = await createPostgresLedger({ clock: new ManualClock(FAR_AHEAD) }, { url });
+    await claim(ledger, "a");
+    await queryPostgres(
+      url,
+      `INSERT INTO tidegate_batch_item SELECT 'batch', 'name', 'key', false, 0;
+       ${newerSql("ledger", { version: 8, readersFrom: 8, writersFrom: 8 })}
+       ${newerSql("outbox", { version: 5, readersFrom: 5, writersFrom: 5 })}`,
+    );
+    const other = { ...SCOPE, pipeline: "other" };
+    await expect(ledger.claim(other, [ask("a")], LEASE)).rejects.toMatchObject(NEWER);
+    await expect(outbox.purge(10)).rejects.toMatchObject(NEWER);
+    await expect(claim(marking, "b")).rejects.toMatchObject(NEWER);
+    const rows = await queryPostgres(
+      url,
+      `SELECT (SELECT count(*)::integer FROM tidegate_ledger_scope) AS scopes,
+        (SELECT count(*)::integer FROM tidegate_batch_item) AS items,
+        (SELECT count(*)::integer FROM tidegate_clock) AS marks`,
+    );
+    expect(rows).toEqual([{ scopes: 1, items: 1, marks: 0 }]);
+    for (const store of [ledger, outbox, marking]) await store.close();
   });
 
   test("an upgrade that fences waits for the transactions that have begun to write (F1)", async () => {
