@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCli } from "../../../src/cli/run-cli.ts";
 import { startCloud } from "../../../src/cloud/start-cloud.ts";
+import { examine } from "../../../src/operate/doctor.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("bad-doctor-input");
@@ -99,6 +100,30 @@ test("code that does not parse: noted with the reason, and all other code is che
   const { code, said } = await doctor("--code", path);
   expect(code).toBe(0);
   expect(said).toMatch(/^warning: not read: .*broken\.ts does not parse: /);
+});
+
+test("a template whose aliases contain themselves or grow without end: counted with the reason, and the others are checked", async () => {
+  const queue = "Resources: { Q: { Type: AWS::SQS::Queue } }";
+  const grows = [..."bcdefghij"].map((name, at) => {
+    const before = "abcdefghi"[at];
+    return `${name}: &${name} [${Array(9).fill(`*${before}`).join(", ")}]`;
+  });
+  const wide = `[${Array(2_000).fill("1").join(", ")}]`;
+  const path = folderOf("aliases", {
+    "cycle.yaml": `# AWS::SQS\na: &x [*x]`,
+    "deep.yaml": `# AWS::SQS\na: ${"[".repeat(20_000)}${"]".repeat(20_000)}`,
+    "grows.yaml": ["# AWS::SQS", "a: &a [1]", ...grows].join("\n"),
+    "good.yaml": queue,
+    "wide.yaml": `# AWS::SQS\na: &a ${wide}\nb: [${Array(60).fill("*a").join(", ")}]`,
+  });
+  const { unread, checked } = await examine({ code: path });
+  expect(checked).toEqual([`code in ${path} (files: 0, templates: 1)`]);
+  expect(unread.map(({ reason }) => reason)).toEqual(Array(4).fill("unparsed"));
+  const [cycle, deep, growing, large] = unread.map(({ text }) => text);
+  expect(cycle).toMatch(/cycle\.yaml does not parse: the alias \*x contains itself$/);
+  expect(deep).toMatch(/deep\.yaml does not parse: /);
+  expect(growing).toMatch(/grows\.yaml does not parse: it has more than 1000 aliases$/);
+  expect(large).toMatch(/wide\.yaml .*: its aliases stand for more than 100000 values$/);
 });
 
 test("a code folder that does not exist, or is a file: exit code 2, with its name", async () => {
