@@ -3,7 +3,6 @@
 import { readFileSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { refuseConfig } from "../core/errors.ts";
-import { readCode } from "../doctor/code/read-code.ts";
 import { withoutIgnored } from "../doctor/ignored-findings.ts";
 import type { Finding } from "../doctor/rule.ts";
 import { diagnose } from "../doctor/rules/all-rules.ts";
@@ -105,6 +104,7 @@ function counted({ queues, alarms = [] }: Setup): string {
 async function examineCode(folder: string, terraform: string | undefined): Promise<Examined> {
   const project = readProject(folder);
   const { templates } = project;
+  const { readCode } = await import("../doctor/code/read-code.ts"); // Its parsers are large.
   const { patterns, stacks, unread } = readCode(project.code, project.documents);
   const read = templates.length === 0 ? null : await import("../doctor/template/read-templates.ts");
   const reading = read?.readTemplates(templates) ?? { stacks: [], unread: [] };

@@ -17,6 +17,7 @@ import { WORKFLOW, writeWorkflow } from "../../../src/operate/init/ci-workflow.t
 import { writeProject } from "../../../src/operate/init/new-project.ts";
 import { devNames, devSetup } from "../../../src/run/dev/dev-setup.ts";
 import { loadPipeline } from "../../../src/run/open/load-pipeline.ts";
+import { runChild } from "../../support/child-process.ts";
 import { endOf, startCommand } from "../../support/command-process.ts";
 import { changed } from "../../support/doctor/corpus-case.ts";
 import { STANDARD_TF } from "../../support/doctor/terraform-bases.ts";
@@ -24,6 +25,7 @@ import { reportMissing } from "../../support/requires.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder("doctor");
+const OPERATE = new URL("../../../src/api/operate.ts", import.meta.url).href;
 
 async function doctor(...words: readonly string[]) {
   const lines: string[] = [];
@@ -259,4 +261,21 @@ import { create } from "./send.ts";\ncomplianceTests(create);\n`;
     writeFileSync(join(project, "send.test.ts"), tested);
     expect((await doctor(join(project, "pipeline.ts"))).code).toBe(0);
   });
+});
+
+test("the parsers of the doctor are loaded only when it reads a folder", async () => {
+  const code = `import { registerHooks } from "node:module";
+    const parsers = new Set();
+    registerHooks({
+      resolve(specifier, context, next) {
+        if (/^(@babel|@lezer|yaml)/.test(specifier)) parsers.add(specifier);
+        return next(specifier, context);
+      },
+    });
+    const { examine } = await import(${JSON.stringify(OPERATE)});
+    const before = parsers.size;
+    await examine({ code: ${JSON.stringify(folderOf("no-code", {}))} });
+    console.log(before, parsers.has("@babel/parser"), parsers.has("@lezer/python"));`;
+  const run = await runChild(process.execPath, ["--input-type=module", "--eval", code]);
+  expect(run.stdout).toBe("0 true true\n");
 });
