@@ -48,7 +48,8 @@ export function slowDecision(question: SlowQuestion): "allowed" | "denied" | "re
 
 function names(statement: SlowStatement, question: SlowQuestion): "yes" | "account" | "no" {
   if (statement.NotPrincipal !== undefined) {
-    return nameIn(statement.NotPrincipal, question) === "no" ? "yes" : "no";
+    const exempts = statement.Effect === "Deny" ? ["yes"] : ["yes", "account"];
+    return exempts.includes(nameIn(statement.NotPrincipal, question)) ? "no" : "yes";
   }
   return nameIn(statement.Principal, question);
 }
@@ -63,7 +64,8 @@ function nameIn(principal: unknown, { who, account }: SlowQuestion): "yes" | "ac
     /^arn:aws:sts::(\d+):assumed-role\/([^/]+)\/.*$/,
     "arn:aws:iam::$1:role/$2",
   );
-  if (AWS.includes(who) || AWS.includes(role)) return "yes";
+  const pathless = AWS.map((each) => each.replace(/(?<=:role\/).*\//, ""));
+  if (AWS.includes(who) || (role !== who && pathless.includes(role))) return "yes";
   const root = `arn:aws:iam::${account}:root`;
   if (!AWS.includes(account) && !AWS.includes(root)) return "no";
   return who === root ? "yes" : "account";

@@ -88,6 +88,49 @@ describe("actions and resources", () => {
   });
 });
 
+describe("callers", () => {
+  const BOB = "arn:aws:iam::000000000000:user/bob";
+  const ANN = "arn:aws:iam::000000000000:user/ann";
+  const ROOT = "arn:aws:iam::000000000000:root";
+  const SESSION = "arn:aws:sts::000000000000:assumed-role/app/s1";
+  const verdict = (arn: string, Statement: object, context: AccessRequest["context"] = {}) =>
+    decideAccess(JSON.stringify({ Version: "2012-10-17", Statement }), {
+      principal: { arn },
+      action: "sqs:SendMessage",
+      resource: QUEUE,
+      context,
+    });
+  const all = { Action: "*", Resource: "*" };
+
+  test("an account in NotPrincipal exempts none of its users from a Deny (P4)", () => {
+    const NotPrincipal = { AWS: [BOB, ROOT] };
+    const deny = { Effect: "Deny", NotPrincipal, ...all };
+    const verdicts = [ANN, BOB, ROOT].map((arn) => verdict(arn, deny));
+    expect(verdicts).toEqual(["deny", "none", "none"]);
+    expect(verdict(ANN, { Effect: "Allow", NotPrincipal, ...all })).toBe("none");
+  });
+
+  test.each([
+    ["arn:aws:iam::000000000000:role/app", "deny"],
+    ["arn:aws:iam::000000000000:role/team/a/app", "deny"],
+    ["arn:aws:iam::000000000000:role/app/other", "none"],
+    ["arn:aws:iam::111111111111:role/team/app", "none"],
+  ])("a session is its role, whatever its path: %s, %s", (AWS, expected) => {
+    expect(verdict(SESSION, { Effect: "Deny", Principal: { AWS }, ...all })).toBe(expected);
+  });
+
+  test.each(["constructor", "__proto__", "toString"])("the key %s has no value (W4)", (key) => {
+    const when = (Condition: object) =>
+      verdict(ANN, { Effect: "Allow", Principal: "*", ...all, Condition });
+    const own = (value: string) => Object.fromEntries([[key, value]]);
+    expect(when({ StringEquals: own("x") })).toBe("none");
+    expect(when({ Null: own("true") })).toBe("allow");
+    expect(when({ StringLike: { "aws:username": `\${${key}}` } })).toBe("none");
+    const named = { Effect: "Allow", Principal: "*", Action: "*", Resource: `\${${key}}*` };
+    expect(verdict(ANN, named)).toBe("none");
+  });
+});
+
 describe("conditions", () => {
   test.each<[object | undefined, boolean]>([
     [undefined, true],

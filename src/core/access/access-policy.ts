@@ -6,6 +6,7 @@
 //   P3. Pure: only the policy's text and the request decide.
 //   P4. A policy that names an account leaves it to that account who may use it: for its own users
 //       such a statement grants nothing by itself. A Deny of an account is one of all its users.
+//       In NotPrincipal it exempts none of them from a Deny: only their own names do.
 //   P5. Variables have values in policies of version 2012-10-17 only.
 
 import { isObject } from "../is-object.ts";
@@ -147,7 +148,9 @@ type PrincipalMatch = "named" | "account" | null;
 function concernsPrincipal(statement: Json, principal: AccessPrincipal | null): PrincipalMatch {
   if (principal === null) return "named";
   if (statement.NotPrincipal === undefined) return matchPrincipal(statement.Principal, principal);
-  return matchPrincipal(statement.NotPrincipal, principal) === null ? "named" : null;
+  const excluded = matchPrincipal(statement.NotPrincipal, principal);
+  const applies = excluded === null || (excluded === "account" && statement.Effect === "Deny");
+  return applies ? "named" : null; // P4
 }
 
 function matchPrincipal(given: unknown, principal: AccessPrincipal): PrincipalMatch {
@@ -159,8 +162,7 @@ function matchPrincipal(given: unknown, principal: AccessPrincipal): PrincipalMa
   if ("service" in principal) {
     return listOf(given.Service).includes(principal.service) ? "named" : null;
   }
-  const names = namesOf(principal.arn);
-  if (identities.some((identity) => names.includes(String(identity)))) return "named";
+  if (identities.some((identity) => isName(String(identity), principal.arn))) return "named";
   // An account, or its root, stands for every user and role of the account.
   const account = principal.arn.split(":")[4] ?? "";
   const isAccount = identities.some(
@@ -175,10 +177,17 @@ function isRootOf(arn: string, account: string): boolean {
   return arn.endsWith(`::${account}:root`);
 }
 
-/** A session is also its role, whatever the path of the role. */
-function namesOf(arn: string): readonly string[] {
+/** A session is also its role, whose path its ARN does not have. */
+function isName(identity: string, arn: string): boolean {
+  if (identity === arn) return true;
+  const role = principalArnOf(arn);
+  return role !== arn && identity.replace(/:role\/.*\//, ":role/") === role;
+}
+
+/** The role of a session, as aws:PrincipalArn has it; any other ARN as it is. */
+export function principalArnOf(arn: string): string {
   const session = /^arn:aws:sts::(\d{12}):assumed-role\/([^/]+)\//.exec(arn);
-  return session === null ? [arn] : [arn, `arn:aws:iam::${session[1]}:role/${session[2]}`];
+  return session === null ? arn : `arn:aws:iam::${session[1]}:role/${session[2]}`;
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -9,7 +9,7 @@ import { parseInstant } from "../encoding/rfc3339.ts";
 import { isObject } from "../is-object.ts";
 import type { AccessContext } from "./access-policy.ts";
 import { addressMatches } from "./address-range.ts";
-import { asText, matchesPattern, withVariables } from "./pattern.ts";
+import { asText, contextValue, matchesPattern, withVariables } from "./pattern.ts";
 
 /** Null: one of the two has another form than the operator needs (C3). */
 type Comparison = (value: string, wanted: string) => boolean | null;
@@ -166,7 +166,7 @@ function meets(
   context: AccessContext,
   { key, wanted, hasVariables }: Wanted,
 ): boolean | null {
-  const given = context[key.toLowerCase()];
+  const given = contextValue(context, key);
   const values = given === undefined ? [] : typeof given === "string" ? [given] : given;
   const texts = (Array.isArray(wanted) ? wanted : [wanted]).map(String);
   if (name.toLowerCase() === "null") return texts.includes(String(given === undefined));

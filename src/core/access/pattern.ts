@@ -3,6 +3,8 @@
 //   W2. The value of a variable is text: a wildcard in it matches itself only. So both sides mark
 //       the wildcards that are text, with characters that no ARN contains.
 //   W3. A variable without a value matches nothing, as in IAM.
+//   W4. Names come from policies, so they are looked up among the request's own keys only: every
+//       object inherits a "constructor".
 
 import type { AccessContext } from "./access-policy.ts";
 
@@ -44,17 +46,27 @@ export function asText(text: string): string {
 }
 
 const VARIABLE = /\$\{([^{}]*)\}/g;
-const WRITTEN: Readonly<Record<string, string>> = { "*": STAR, "?": MARK, $: "$" };
+const WRITTEN: ReadonlyMap<string, string> = new Map([
+  ["*", STAR],
+  ["?", MARK],
+  ["$", "$"],
+]);
+
+/** The value of a condition key; undefined if the request has none (W4). */
+export function contextValue(context: AccessContext, key: string): AccessContext[string] {
+  const name = key.toLowerCase();
+  return Object.hasOwn(context, name) ? context[name] : undefined;
+}
 
 /** The pattern with the values of its variables; null if one has no value (W3). */
 export function withVariables(pattern: string, context: AccessContext): string | null {
   if (!pattern.includes("${")) return pattern;
   let isMissing = false;
   const text = pattern.replace(VARIABLE, (_, inside: string) => {
-    const written = WRITTEN[inside];
+    const written = WRITTEN.get(inside);
     if (written !== undefined) return written;
     const [, name = "", fallback] = /^([^,]*?)\s*(?:,\s*'([^']*)'\s*)?$/.exec(inside) ?? [];
-    const value = context[name.trim().toLowerCase()];
+    const value = contextValue(context, name.trim());
     const only = typeof value === "string" ? value : value?.length === 1 ? value[0] : undefined;
     if (only === undefined && fallback === undefined) isMissing = true;
     return asText(only ?? fallback ?? "");

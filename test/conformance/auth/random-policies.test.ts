@@ -25,7 +25,8 @@ const WHO = [
   "s3.amazonaws.com",
   null,
 ];
-const NAMED = [...USERS, `arn:aws:iam::${A}:role/app`, `arn:aws:iam::${A}:root`, A, B, "*"];
+const ROLES = ["app", "team/app"].map((name) => `arn:aws:iam::${A}:role/${name}`);
+const NAMED = [...USERS, ...ROLES, `arn:aws:iam::${A}:root`, A, B, "*"];
 const ACTIONS = ["sqs:SendMessage", "sqs:ReceiveMessage", "s3:GetObject", "SNS:Publish"];
 const ACTION_PATTERNS = [...ACTIONS, "*", "sqs:*", "SQS:send*", "s3:?etObject", "*:*e"];
 const RESOURCES = ["arn:aws:sqs:r:000000000000:q", "arn:aws:s3:::b/ann/x", "arn:aws:s3:::b/*/x"];
