@@ -109,3 +109,16 @@ test("garbage is not a handle, and an unknown task is refused", () => {
   const elsewhere = encode({ taskId: "unknown", sourceArn: arn("none") });
   expect(bench.fault("cancelMoveTask", { handle: elsewhere }).name).toBe("ResourceNotFound");
 });
+
+test("a handle that names another queue than that of its task cancels nothing", () => {
+  const bench = createBench();
+  const { handle } = bench.ok("startMoveTask", input(arn("dead")));
+  const task = JSON.parse(Buffer.from(handle, "base64").toString()) as object;
+  const forged = JSON.stringify({ ...task, sourceArn: arn("other") });
+  const order = { handle: Buffer.from(forged).toString("base64") };
+  expect(bench.fault("cancelMoveTask", order)).toEqual({
+    name: "ResourceNotFound",
+    message: "Task does not exist.",
+  });
+  bench.ok("cancelMoveTask", { handle });
+});

@@ -95,7 +95,10 @@ export function cancelMoveTask(
   if (named === null) return invalid("Value for parameter TaskHandle is invalid.");
   if (state.queueByArn(named.sourceArn) === undefined) return missingResource("SourceArn");
   const task = state.moveTasks.get(named.taskId);
-  if (task === undefined) return refuse("ResourceNotFound", "Task does not exist.");
+  // The right to cancel was decided for the queue in the handle, so the task must be of that queue.
+  if (task?.sourceArn !== named.sourceArn) {
+    return refuse("ResourceNotFound", "Task does not exist.");
+  }
   if (task.status !== "RUNNING") {
     return invalid("Only active tasks can be cancelled.");
   }
