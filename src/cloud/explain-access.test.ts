@@ -58,3 +58,27 @@ test("an unknown key is refused with the names of the others", () => {
   const question = { auth: AUTH, accessKeyId: "X", action: "sqs:SendMessage", resource: QUEUE };
   expect(() => explainAccess(question)).toThrow('unknown key "X"; expected OWNER, APP');
 });
+
+const OTHER = {
+  keys: [
+    {
+      accessKeyId: "OTHER",
+      secretAccessKey: "s",
+      account: "111111111111",
+      policies: [{ Statement: [statement("all", "Allow", { Action: "*", Resource: "*" })] }],
+    },
+  ],
+};
+const OPEN = JSON.stringify({
+  Statement: [{ Effect: "Allow", Principal: "*", Action: "*", Resource: "*" }],
+});
+
+test.each([
+  ["s3:GetObject", "arn:aws:s3:::b/k", undefined, false],
+  ["s3:GetObject", "arn:aws:s3:::b/k", OPEN, true],
+  ["sqs:SendMessage", QUEUE, OPEN, true],
+  ["sqs:DeleteQueue", QUEUE, OPEN, false],
+])("a caller of another account, %s on %s: as in a cloud", (action, resource, policy, allowed) => {
+  const question = { auth: OTHER, accessKeyId: "OTHER", action, resource };
+  expect(explainAccess({ ...question, resourcePolicy: policy }).allowed).toBe(allowed);
+});

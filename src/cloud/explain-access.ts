@@ -1,10 +1,16 @@
 // Explain access: which statement decides whether a key may act on a resource, and why, without a
 // running cloud. It is the evaluator of requests, on the same keys.
+//   E1. The ARN of a bucket has no account: it belongs to the cloud.
+//   E2. Some actions of SQS are never open to other accounts, as in a running cloud.
 
 import { callerContext } from "../broker/wire/auth/authorize.ts";
+import { isOwnerOnly } from "../broker/wire/auth/coral-access.ts";
 import { type AccessDecision, type DecidedBy, decide } from "../core/access/access-decision.ts";
 import { refuseConfig } from "../core/errors.ts";
 import { type CloudAuth, readAccessKeys } from "./access-keys.ts";
+
+/** The account of a cloud by default. */
+const CLOUD_ACCOUNT = "000000000000";
 
 export interface AccessToExplain {
   readonly auth: CloudAuth;
@@ -38,15 +44,17 @@ export function explainAccess(question: AccessToExplain): ExplainedAccess {
   }
   const { caller } = key;
   const given = Object.entries(question.context ?? {});
+  const owner = resource.split(":")[4] || CLOUD_ACCOUNT; // E1
+  const [service, name = ""] = action.split(":");
+  const isClosed = service === "sqs" && owner !== caller.account && isOwnerOnly(name); // E2
   const decision = decide({
     principal: caller.principal,
     account: caller.account,
     policies: caller.policies,
     action,
     resource,
-    // The ARN of a bucket has no account, so it counts as one of the caller's own.
-    owner: resource.split(":")[4] || caller.account,
-    resourcePolicy,
+    owner,
+    resourcePolicy: isClosed ? undefined : resourcePolicy,
     context: {
       ...callerContext(caller),
       ...Object.fromEntries(given.map(([name, value]) => [name.toLowerCase(), value])),

@@ -39,6 +39,11 @@ export function refuseAction(
   return refuse(code, refusalText(call.caller, refused, shown));
 }
 
+/** Whether an action of SQS is closed to other accounts, whatever the policy of a queue says. */
+export function isOwnerOnly(action: string): boolean {
+  return OWNER_ONLY.has(action);
+}
+
 const OWNER_ONLY = new Set(
   (
     "AddPermission CancelMessageMoveTask CreateQueue DeleteQueue ListMessageMoveTasks ListQueues " +
@@ -48,7 +53,7 @@ const OWNER_ONLY = new Set(
 
 function sqsRights(call: RequestCall, { name, input: shape }: Action, input: Input): Right[] {
   const single = name.replace(/Batch$/, ""); // A1
-  const isShared = call.caller.account === call.server.broker.account || !OWNER_ONLY.has(name);
+  const isShared = call.caller.account === call.server.broker.account || !isOwnerOnly(name);
   const rightOn = (queue: string, action = single): Right => ({
     action: `sqs:${action}`,
     resource: queueArn(call, queue),
