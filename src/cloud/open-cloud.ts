@@ -173,7 +173,8 @@ function s3ContextOf(blobs: BlobStore, clock: Clock, options: OpenCloudOptions) 
 
 function authorityOf(clock: Clock, { auth }: OpenCloudOptions): Authority | undefined {
   if (auth === undefined) return undefined;
-  return { keys: readAccessKeys(auth), now: () => clock.now() };
+  const keys = readAccessKeys(auth);
+  return { keys, now: () => clock.now(), systemNow: () => systemClock.now() };
 }
 
 function openStore(options: OpenCloudOptions): BrokerStore {

@@ -1,10 +1,12 @@
 // Signed requests: requests as values, signed by the signer of the AWS SDK and sent to a cloud
-// without sockets. Time only moves when a test advances it.
+// without sockets. The cloud's time only moves when a test advances it; signatures have the
+// machine's.
 
 import { createHash, createHmac } from "node:crypto";
 import { SignatureV4 } from "@smithy/signature-v4";
 import type { CloudAuth } from "../../src/cloud/access-keys.ts";
 import { openCloud, type VirtualOpenCloud } from "../../src/cloud/open-cloud.ts";
+import { systemClock } from "../../src/platform/system-clock.ts";
 import type { HttpRequest } from "../../src/ports/http/http.ts";
 
 export const REGION = "us-east-1";
@@ -33,6 +35,8 @@ export interface Plain {
   readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array;
+  /** Default: the request never leaves the process. */
+  readonly remoteAddress?: string;
 }
 
 export interface Answer {
@@ -130,7 +134,7 @@ export async function sign(plain: Plain, options: SignOptions): Promise<Plain> {
 export async function openSigned(auth: CloudAuth = AUTH) {
   const cloud: VirtualOpenCloud = await openCloud({ memory: true, clock: "virtual", auth });
   const send = (plain: Plain): Promise<Answer> => sendTo(cloud, plain);
-  return { cloud, send, now: () => cloud.clock.now() as number };
+  return { cloud, send, now: () => systemClock.now() as number };
 }
 
 export async function sendTo(cloud: VirtualOpenCloud, plain: Plain): Promise<Answer> {
@@ -143,6 +147,7 @@ export async function sendTo(cloud: VirtualOpenCloud, plain: Plain): Promise<Ans
     headers: { "content-length": String(body.length), ...plain.headers },
     body: isStream ? new Uint8Array() : body,
     bodyTooLarge: false,
+    ...(plain.remoteAddress !== undefined && { remoteAddress: plain.remoteAddress }),
     ...(isStream && { bodyStream: chunksOf(body) }),
     signal: new AbortController().signal,
     requestId: "11111111-2222-4333-8444-555555555555",

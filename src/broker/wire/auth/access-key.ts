@@ -37,7 +37,10 @@ export const ANONYMOUS: RequestCaller = {
 /** What signatures are checked against; absent if nothing is. */
 export interface Authority {
   readonly keys: ReadonlyMap<string, AccessKey>;
+  /** The time of the cloud, which policies compare with. */
   readonly now: () => EpochMs;
+  /** The time of the machine. Clients sign with theirs, even where the cloud's time is virtual. */
+  readonly systemNow: () => EpochMs;
 }
 
 /** Everybody, where no signatures are checked. */

@@ -2,7 +2,8 @@
 //   C1. Two requests that the broker would treat differently have different texts. So paths and
 //       queries are decoded as the broker decodes them, and encoded again in one way.
 //   C2. S3 encodes a path once, all other services twice.
-//   C3. Header values are bytes, read as latin1; so is the text.
+//   C3. Header values are bytes, read as latin1; so is the text. A byte of UTF-8 is never a space.
+//   C4. The request names its signed headers, so they are looked up among its own headers only.
 
 import { sha256Hex } from "../../../core/encoding/hash.ts";
 import type { HttpHead } from "../../../ports/http/http.ts";
@@ -25,12 +26,17 @@ export function canonicalDigest(parts: SignedParts): string {
 function canonicalRequest({ head, signedHeaders, payload, isS3, inQuery }: SignedParts): string {
   let headers = "";
   for (const name of signedHeaders) {
-    const value = head.headers[name];
-    if (value !== undefined) headers += `${name}:${value.trim().replace(/\s+/g, " ")}\n`;
+    const value = Object.hasOwn(head.headers, name) ? head.headers[name] : undefined; // C4
+    if (value !== undefined) headers += `${name}:${trimmed(value)}\n`;
   }
   const path = isS3 ? canonicalKey(head.path) : encodePath(head.path); // C2
   const query = head.query === "" ? "" : canonicalQuery(head.query, inQuery);
   return `${head.method}\n${path}\n${query}\n${headers}\n${signedHeaders.join(";")}\n${payload}`;
+}
+
+/** Without spaces around it, and with one where there were several; no other byte is a space. */
+function trimmed(value: string): string {
+  return value.replace(/[ \t]+/g, " ").replace(/^ | $/g, "");
 }
 
 /** A key: each segment decoded once, and encoded again (C1). */

@@ -186,7 +186,7 @@ function hasToken({ sessionToken }: AccessKey, given: string | null): boolean {
 function checkTime(authority: Authority, { date, lifetime }: Claim): AuthFault | null {
   const signed = parseBasicDate(date);
   if (signed === null) return { kind: "no-date" };
-  const now = authority.now();
+  const now = authority.systemNow();
   const skew = durationMs(SKEW_MS_MAX);
   const fault = { kind: "skew", signed: date, now: formatBasicDate(now) } as const;
   if (signed > addMs(now, skew)) return { ...fault, late: false };

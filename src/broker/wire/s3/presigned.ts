@@ -1,19 +1,23 @@
-// Presigned URLs: how long they are valid. That holds whether signatures are checked or not.
+// Presigned URLs: how long they are valid. Their end holds whether signatures are checked or not,
+// their start only if they are: a virtual clock stands still while clients sign with their own.
 
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import { addMs, durationMs, type EpochMs, epochMs, seconds } from "../../../core/units.ts";
 import type { S3Refusal } from "../../model/s3/s3-fault.ts";
 import { SKEW_MS_MAX } from "../auth/auth-fault.ts";
 import { parseBasicDate } from "../auth/signature-time.ts";
+import type { S3Call } from "./s3-call.ts";
 import { refusal } from "./s3-errors.ts";
 
 const EXPIRES_SECONDS_MAX = 604_800;
 
 /** Returns the refusal of an expired or malformed URL; null for all others. */
-export function checkPresigned(query: URLSearchParams, now: EpochMs): S3Refusal | null {
+export function checkPresigned({ query, server, s3 }: S3Call): S3Refusal | null {
+  const { authority } = server;
+  const now = authority === null ? s3.now() : authority.systemNow();
   const lifetime = query.get("X-Amz-Expires");
   if (query.has("X-Amz-Signature") && lifetime !== null) {
-    return checkLifetime(query.get("X-Amz-Date") ?? "", lifetime, now);
+    return checkLifetime(query.get("X-Amz-Date") ?? "", lifetime, now, authority !== null);
   }
   const until = query.get("Expires");
   if (!query.has("Signature") || until === null) return null;
@@ -24,7 +28,12 @@ export function checkPresigned(query: URLSearchParams, now: EpochMs): S3Refusal 
   return now > expiresAt ? expired(expiresAt, now, {}) : null;
 }
 
-function checkLifetime(date: string, lifetime: string, now: EpochMs): S3Refusal | null {
+function checkLifetime(
+  date: string,
+  lifetime: string,
+  now: EpochMs,
+  isVerified: boolean,
+): S3Refusal | null {
   const signed = parseBasicDate(date);
   if (signed === null) {
     return malformed("X-Amz-Date must be in the ISO8601 Long Format \"yyyyMMdd'T'HHmmss'Z'\"");
@@ -38,7 +47,8 @@ function checkLifetime(date: string, lifetime: string, now: EpochMs): S3Refusal 
     );
   }
   const expiresAt = addMs(signed, seconds(count));
-  if (signed > addMs(now, durationMs(SKEW_MS_MAX))) return notYetValid(signed, lifetime, now);
+  const isEarly = isVerified && signed > addMs(now, durationMs(SKEW_MS_MAX));
+  if (isEarly) return notYetValid(signed, lifetime, now);
   return now > expiresAt ? expired(expiresAt, now, { "X-Amz-Expires": lifetime }) : null;
 }
 

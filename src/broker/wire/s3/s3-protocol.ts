@@ -86,7 +86,7 @@ async function answerCaller(
     const foreign = refusal("AccessDenied", "A page of another site may not call this endpoint."); // T2
     return denied(call, foreign.fault);
   }
-  const expired = checkPresigned(call.query, call.s3.now());
+  const expired = checkPresigned(call);
   if (expired !== null) return denied(call, expired.fault);
   const identified = identify(call);
   if (!identified.ok) return denied(call, identified.fault);
