@@ -125,6 +125,52 @@ describe("SQS", () => {
     expect((await send("other")).status).toBe(403);
   });
 
+  test("a policy with a condition key that every object inherits refuses, and fails nothing", async () => {
+    const sends = { Action: "sqs:SendMessage", Resource: QUEUE };
+    for (const name of ["constructor", "__proto__"]) {
+      const key = Object.fromEntries([[name, "x"]]);
+      const Condition = { StringEquals: key };
+      const everybody = { Effect: "Allow", Principal: "*", ...sends, Condition };
+      expect((await setPolicy(everybody)).status).toBe(200);
+      expect((await send("nothing")).status).toBe(403);
+      const subscribe = { Action: "Subscribe", TopicArn: TOPIC, Protocol: "sqs", Endpoint: QUEUE };
+      expect((await as("owner", sns(subscribe), "sns")).status).toBe(200);
+      const publish = sns({ Action: "Publish", TopicArn: TOPIC, Message: "m" });
+      expect((await as("owner", publish, "sns")).status).toBe(200);
+    }
+  });
+
+  test("aws:PrincipalArn of a session is its role", async () => {
+    await world.cloud.close();
+    const role = `arn:aws:iam::${ACCOUNT}:role/app`;
+    const Condition = { ArnEquals: { "aws:PrincipalArn": role } };
+    const principal = `arn:aws:sts::${ACCOUNT}:assumed-role/app/s1`;
+    const session = { ...key("nothing", ACCOUNT, allow("sqs:*", "*", { Condition })), principal };
+    world = await openSigned({ keys: [KEY, session] });
+    await as("owner", sqs("CreateQueue", { QueueName: "q" }), "sqs");
+    expect((await send("nothing")).status).toBe(200);
+  });
+
+  test.each([
+    [undefined, {}, 200],
+    ["127.0.0.1", {}, 200],
+    ["127.0.0.1", { "x-forwarded-proto": "https", "x-forwarded-for": "10.0.0.9" }, 200],
+    ["127.0.0.1", { "x-forwarded-proto": "http", "x-forwarded-for": "10.0.0.9" }, 403],
+    ["127.0.0.1", { "x-forwarded-for": "10.0.0.9" }, 403],
+    ["10.0.0.9", { "x-forwarded-proto": "https" }, 403],
+    ["10.0.0.9", {}, 403],
+  ])("aws:SecureTransport from %s with %j: %d", async (remoteAddress, headers, status) => {
+    await setPolicy({
+      ...deny("sqs:SendMessage", QUEUE),
+      Principal: "*",
+      Condition: { Bool: { "aws:SecureTransport": "false" } },
+    });
+    const signed = await sign(SEND, { key: KEY, at: world.now() });
+    const sent = { ...signed, headers: { ...signed.headers, ...headers } };
+    const from = remoteAddress === undefined ? {} : { remoteAddress };
+    expect((await world.send({ ...sent, ...from })).status).toBe(status);
+  });
+
   test("another account needs both policies, and never gets an owner's action", async () => {
     const actions = { Action: "sqs:*", Resource: QUEUE };
     expect((await send("other")).text).toContain("because no resource-based policy allows");
@@ -260,5 +306,20 @@ describe("S3", () => {
     expect(text).toContain("<Deleted><Key>mine/a</Key></Deleted>");
     expect(text).toContain("<Error><Key>theirs/a</Key><Code>AccessDenied</Code>");
     expect((await as("owner", get("/bkt/theirs/a"), "s3")).status).toBe(200);
+  });
+
+  test("DeleteObjects has the condition keys of S3", async () => {
+    await world.cloud.close();
+    const Condition = { StringEquals: { "s3:authType": "REST-HEADER" } };
+    const own = key("nothing", ACCOUNT, allow("s3:DeleteObject", "*", { Condition }));
+    world = await openSigned({ keys: [KEY, own] });
+    for (const path of ["/bkt", "/bkt/a"]) await as("owner", put(path, ""), "s3");
+    const body = "<Delete><Object><Key>a</Key></Object></Delete>";
+    const { text } = await as(
+      "nothing",
+      plainRequest("POST", "/bkt", { query: "delete=", body }),
+      "s3",
+    );
+    expect(text).toContain("<Deleted><Key>a</Key></Deleted>");
   });
 });

@@ -11,6 +11,7 @@ import { mediaTypeOf } from "../../../core/media-type-of.ts";
 import type { HttpReply, HttpRequest } from "../../../ports/http/http.ts";
 import type { ServerContext } from "../protocol/call.ts";
 import { reportFailure } from "../protocol/failure.ts";
+import { isLocal } from "../protocol/local-request.ts";
 import { adminError, adminFault } from "./admin-reply.ts";
 import type { AdminOptions, AdminRoute } from "./admin-route.ts";
 import { clock } from "./clock.ts";
@@ -39,12 +40,6 @@ export const ADMIN_ROUTES: readonly AdminRoute[] = [
 
 export function isAdminPath(path: string): boolean {
   return path.startsWith(ROOT) && (path.length === ROOT.length || path[ROOT.length] === "/");
-}
-
-/** A proxy on the same machine passes on requests of others, and says so. */
-function isLocal({ remoteAddress = "127.0.0.1", headers }: HttpRequest): boolean {
-  if (headers["x-forwarded-for"] !== undefined || headers.forwarded !== undefined) return false;
-  return /^(?:::ffff:)?127\.|^::1$/.test(remoteAddress);
 }
 
 export async function answerAdmin(

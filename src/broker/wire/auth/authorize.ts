@@ -1,14 +1,16 @@
 // Authorize: whether the caller of a request may do what it asks, by the evaluator of core/access.
 //   Z1. Without keys callers are not distinguished, so everything is allowed.
-//   Z2. The request is secure if it never leaves the machine, or if a proxy received it by TLS.
+//   Z2. The request is secure if it never leaves the machine, or if a proxy on the same machine
+//       received it by TLS. What other machines say about themselves proves nothing.
 //   Z3. Everything that an action does is a right of its own; all must be allowed.
 
 import { type AccessDecision, decide } from "../../../core/access/access-decision.ts";
-import type { AccessContext } from "../../../core/access/access-policy.ts";
+import { type AccessContext, principalArnOf } from "../../../core/access/access-policy.ts";
 import { formatInstant } from "../../../core/encoding/rfc3339.ts";
 import type { HttpRequest } from "../../../ports/http/http.ts";
 import type { ResourceKind } from "../../engine/broker.ts";
 import type { ServerContext } from "../protocol/call.ts";
+import { isLocal, isOwnAddress } from "../protocol/local-request.ts";
 import type { Authority, RequestCaller } from "./access-key.ts";
 
 /** An action on a resource. */
@@ -77,12 +79,16 @@ function kindText(policy: "identity" | "resource"): string {
   return policy === "identity" ? "an identity-based policy" : "a resource-based policy";
 }
 
+function isFromSecureProxy({ headers, remoteAddress }: HttpRequest): boolean {
+  return isOwnAddress(remoteAddress) && headers["x-forwarded-proto"]?.toLowerCase() === "https";
+}
+
 /** The keys that every request has. */
 function contextOf(authority: Authority, { request, caller, server }: AccessCall): AccessContext {
   const { headers, remoteAddress = "127.0.0.1" } = request;
   const address = remoteAddress.replace(/^::ffff:/, "");
   const now = authority.now();
-  const isSecure = headers["x-forwarded-proto"] === "https" || /^127\.|^::1$/.test(address); // Z2
+  const isSecure = isLocal(request) || isFromSecureProxy(request); // Z2
   return {
     ...callerContext(caller),
     "aws:sourceip": address,
@@ -110,7 +116,10 @@ export function callerContext({ arn, account, userId }: RequestCaller): AccessCo
   return {
     "aws:principaltype": type,
     "aws:userid": userId,
-    ...(account !== "" && { "aws:principalarn": arn, "aws:principalaccount": account }),
+    ...(account !== "" && {
+      "aws:principalarn": principalArnOf(arn),
+      "aws:principalaccount": account,
+    }),
     ...(name !== undefined && { "aws:username": name }),
   };
 }

@@ -87,7 +87,8 @@ export function refuseLockout(call: S3Call, newPolicy: string): S3Refusal | null
 /** The refusal to delete one of the keys of DeleteObjects, or null. */
 export function mayDelete(call: S3Call, key: string, version: string | null): S3Refusal | null {
   const name = version === null ? "DeleteObject" : "DeleteObjectVersion";
-  const context = version === null ? {} : { "s3:versionid": version };
+  const own = version === null ? {} : { "s3:versionid": version };
+  const context = { ...contextOf(call), ...own };
   const refused = missingRight(call, [objectRight(name, call.bucket, key, context)]);
   return refused === null ? null : accessDenied(call, refused);
 }
