@@ -54,6 +54,8 @@ export interface OpenCloud extends AsyncDisposable {
   readonly objects: ObjectSource;
   /** The AWS protocols and the admin API, as a function. */
   readonly http: HttpHandler;
+  /** The same without signatures and policies of callers, for parts of this process. */
+  readonly unsignedHttp: HttpHandler;
   /** Whether a bucket lets the page of another site send this request. */
   readonly allowsOrigin: (request: HttpRequest) => Promise<boolean>;
   /** Applies the setup and the initial faults (O3). */
@@ -102,18 +104,21 @@ export async function openUnpreparedCloud(
     blobs = await openBlobs(options, store, onError);
     const address = { endpoint: NO_ENDPOINT };
     const metrics = createCloudMetrics(clock);
-    const wire = {
+    const s3 = s3ContextOf(blobs, clock, options);
+    const wireFor = (authority: Authority | undefined) => ({
       onError,
       virtualClock,
       version: options.version ?? packageVersion(),
       metrics: metrics.page,
-      s3: s3ContextOf(blobs, clock, options),
-      authority: authorityOf(clock, options),
+      s3,
+      authority,
       get hostFallback() {
         return new URL(address.endpoint).host;
       },
-    };
+    });
+    const wire = wireFor(authorityOf(clock, options));
     const http = metrics.counted(createBrokerHttp(engine, wire));
+    const unsignedHttp = metrics.counted(createBrokerHttp(engine, wireFor(undefined)));
     const allowsOrigin = createOriginCheck(engine, wire);
     // For callers in this process; HTTP injects faults per request.
     const broker = createFaultyBroker(engine);
@@ -126,7 +131,7 @@ export async function openUnpreparedCloud(
     };
     const close = closerOf(broker, blobs);
     const objects = createBrokerObjects({ broker, blobs });
-    const served = { http, allowsOrigin, prepare, close };
+    const served = { http, unsignedHttp, allowsOrigin, prepare, close };
     return { clock, broker, engine, objects, ...served, [Symbol.asyncDispose]: close };
   } catch (error) {
     await blobs?.close();

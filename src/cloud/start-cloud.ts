@@ -8,6 +8,7 @@
 import type { Broker } from "../broker/engine/broker.ts";
 import { streamBytesOf } from "../broker/http.ts";
 import { guardHosts } from "../broker/wire/protocol/host-guard.ts";
+import { isLocal } from "../broker/wire/protocol/local-request.ts";
 import { createHttpListener } from "../platform/http/http-listener.ts";
 import { ReplyBuffer } from "../platform/http/reply-buffer.ts";
 import { printError } from "../platform/print-error.ts";
@@ -32,10 +33,12 @@ export interface Cloud extends PublicCloud {
 export interface CloudInside {
   /** The broker without injected faults. */
   readonly engine: Broker;
-  /** The AWS protocols, as a function. */
+  /** The AWS protocols, as a function; signatures are not checked. */
   readonly http: HttpHandler;
   /** Whether other machines can reach the server. */
   readonly exposed: boolean;
+  /** Whether a request needs no proof: without keys any, with keys one of this machine. */
+  isTrusted(request: HttpRequest): boolean;
   /** Answers the paths of `mounted` from now on, behind the same checks of Host and Origin. */
   mount(mounted: MountedHttp): void;
 }
@@ -91,7 +94,14 @@ export async function startCloud(options: CloudOptions = {}): Promise<Cloud> {
     gate.open();
     const { engine } = opened;
     const mount = (mounted: MountedHttp) => void mounts.push(mounted);
-    const inside = { engine, http: opened.http, exposed: !isLoopback(host), mount };
+    const isTrusted = (request: HttpRequest) => options.auth === undefined || isLocal(request);
+    const inside = {
+      engine,
+      http: opened.unsignedHttp,
+      exposed: !isLoopback(host),
+      isTrusted,
+      mount,
+    };
     return assemble(opened, inside, { endpoint, port: chosenPort }, listener.close);
   } catch (error) {
     await listener.close();

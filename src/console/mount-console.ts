@@ -1,18 +1,28 @@
 // Mount console: the console on the port of a running embedded cloud, for `tidegate up` and
 // `tidegate dev`.
+//   M1. Where requests must be signed, a console without a token answers only to programs on the
+//       same machine, as the admin API does.
 
 import { createBrokerQueue } from "../cloud/broker-queue.ts";
 import type { CloudInside } from "../cloud/start-cloud.ts";
-import { type CloudRoles, createEmbeddedCloud } from "../operate/cloud/embedded-cloud.ts";
+import {
+  type CloudRoles,
+  createEmbeddedCloud,
+  type HttpRequest,
+} from "../operate/cloud/embedded-cloud.ts";
 import { createMessageMask } from "../operate/masks/message-mask.ts";
 import { systemPorts } from "../platform/index.ts";
 import type { DevSite, MountConsole } from "../run/dev/start-dev.ts";
 import { boundedLooks } from "../run/open/look-at-queues.ts";
 import { type ConsoleHttp, isConsolePath, isUploadPath } from "./api/console-http.ts";
+import { refusalReply } from "./api/console-reply.ts";
 import { type ConsoleAccess, serveConsole } from "./serve-console.ts";
 
 /** Queues with more messages are counted only: each look decodes what it sees. */
 const LOOKED_AT_MAX = 1_000;
+
+const NOT_LOCAL =
+  "with keys, only programs on its machine may call this console; start it with --console-token";
 
 export interface MountOptions extends ConsoleAccess {
   readonly endpoint: string;
@@ -70,7 +80,11 @@ export async function mountConsole(
     operator: { endpoint, region, ...openQueues(inside, roles) },
     onError: options.onError,
   });
-  inside.mount({ isPath: isConsolePath, streams: isUploadPath, answer: console.answer });
+  const needsToken = (request: HttpRequest) =>
+    (options.token ?? null) === null && !inside.isTrusted(request);
+  const answer = async (request: HttpRequest) =>
+    needsToken(request) ? refusalReply(403, "NotLocal", NOT_LOCAL) : console.answer(request); // M1
+  inside.mount({ isPath: isConsolePath, streams: isUploadPath, answer });
   return console;
 }
 
