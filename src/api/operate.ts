@@ -118,7 +118,7 @@ export type {
   ReleaseRequest,
   ReleaseSummary,
 } from "../operate/late.ts";
-export type { LedgerAccess, RecordView, ScopeStats } from "../operate/ledgers.ts";
+export type { LedgerAccess, LedgerCheck, RecordView, ScopeStats } from "../operate/ledgers.ts";
 export type { LineageAnswer, LineageFormat, LineageReader, OwnedRow } from "../operate/lineage.ts";
 export { type Operator, openOperator } from "../operate/open-operator.ts";
 export type { OutboxAccess, OutboxCounts, RelayReport } from "../operate/outbox.ts";

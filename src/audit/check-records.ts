@@ -3,8 +3,9 @@
 //   C1. A row that cannot be read is a problem, not the end of the check. If a page cannot be read,
 //       the rest of its scope is not looked at.
 //   C2. Memory holds a page of records, and PROBLEMS_MAX problems.
+//   C3. A DynamoDB table without lists cannot be read like this, which says nothing against it.
 
-import { reasonOf } from "../core/errors.ts";
+import { reasonOf, TidegateError } from "../core/errors.ts";
 import { LIST_PAGE_MAX } from "../ledger/list-records.ts";
 import type { Ledger, ListedRecord } from "../ports/ledger.ts";
 import type { LedgerScope } from "../ports/record.ts";
@@ -13,10 +14,18 @@ import { logProblem, proofOf } from "./record-proof.ts";
 export type RecordLedger = Pick<Ledger, "listRecords" | "show">;
 
 const PROBLEMS_MAX = 1_000;
-const EDITED = "its key is not that of its stored event; it was edited, or somebody else added it";
+const EDITED =
+  "its key is not that of its stored event; it was edited, somebody else added it, or it is of " +
+  "a kind of event that this release does not know";
 
-/** A sentence for each problem of the records of a scope, up to PROBLEMS_MAX (C2). */
-export async function checkRecords(ledger: RecordLedger, scope: LedgerScope): Promise<string[]> {
+/**
+ * A sentence for each problem of the records of a scope, up to PROBLEMS_MAX (C2); null if the
+ * ledger keeps no lists of its records (C3).
+ */
+export async function checkRecords(
+  ledger: RecordLedger,
+  scope: LedgerScope,
+): Promise<string[] | null> {
   const problems: string[] = [];
   const where = `${scope.pipeline}, generation ${scope.generation}`;
   try {
@@ -26,6 +35,7 @@ export async function checkRecords(ledger: RecordLedger, scope: LedgerScope): Pr
       if (problems.length >= PROBLEMS_MAX) return problems;
     }
   } catch (error) {
+    if (error instanceof TidegateError && error.code === "TG_LISTING_OFF") return null; // C3
     problems.push(`The records of ${where} cannot be read: ${reasonOf(error)}.`); // C1
   }
   return problems;

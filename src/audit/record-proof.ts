@@ -24,7 +24,7 @@ import type { EntryStatus, InputObject, LedgerScope } from "../ports/record.ts";
 
 export type RecordProof = "proved" | "unprovable" | "edited";
 
-/** Events of objects by name; creations and removals share one name each in a key. */
+/** All events of objects that S3 documents; creations and removals share one name each in a key. */
 const EVENT_NAMES = [
   "ObjectCreated:Put",
   "ObjectRemoved:Delete",
@@ -33,7 +33,17 @@ const EVENT_NAMES = [
   "ObjectRestore:Delete",
   "ObjectTagging:Put",
   "ObjectTagging:Delete",
+  "ObjectAnnotation:Put",
+  "ObjectAnnotation:Delete",
   "ObjectAcl:Put",
+  "ObjectRetention:Put",
+  "LifecycleTransition",
+  "IntelligentTiering",
+  "ReducedRedundancyLostObject",
+  "Replication:OperationFailedReplication",
+  "Replication:OperationMissedThreshold",
+  "Replication:OperationNotTracked",
+  "Replication:OperationReplicatedAfterThreshold",
 ];
 
 /** What the key and the event id of a record prove of its input (Q1). */

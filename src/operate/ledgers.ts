@@ -1,5 +1,6 @@
 // Ledgers: a ledger created, checked, counted, shown and purged, and an outbox purged.
 //   L1. A purge that deletes nothing because of the clock must not look like a success.
+//   L2. What only looks opens the store for reading, so that it upgrades nothing, either.
 
 import { checkRecords } from "../audit/check-records.ts";
 import { refuseConfig, TidegateError } from "../core/errors.ts";
@@ -20,6 +21,14 @@ export type { SchemaUpgrade } from "../ledger/schema-version.ts";
 export type { RecordView, ScopeStats } from "../ports/ledger.ts";
 export type { LogEntry, StoredRecord } from "../ports/record.ts";
 
+/** What a check of a ledger found. */
+export interface LedgerCheck {
+  /** A sentence for each; empty if the ledger is sound. */
+  readonly problems: readonly string[];
+  /** What was not checked, and why. */
+  readonly notes: readonly string[];
+}
+
 /** The store behind a pipeline. */
 export interface LedgerAccess {
   /** Creates it if it is missing, and returns its kind. `listing`: DynamoDB lists its records. */
@@ -30,7 +39,7 @@ export interface LedgerAccess {
    */
   migrate(options?: { readonly dryRun?: boolean | undefined }): Promise<readonly SchemaUpgrade[]>;
   /** Settings, damage, and records that do not fit their keys or logs; changes nothing. */
-  check(): Promise<readonly string[]>;
+  check(): Promise<LedgerCheck>;
   /** Counts its records, by pipeline and generation. */
   stats(): Promise<readonly ScopeStats[]>;
   /** The state and the log of one record of the pipeline; undefined if it has none. */
@@ -58,10 +67,10 @@ export function ledgerOf(sources: Sources): LedgerAccess {
       return store;
     },
     migrate: ({ dryRun = false } = {}) => upgradeStore(sources.ledgerUrl, { dryRun }),
-    check: async () => checkLedger(await sources.writer()),
-    stats: async () => (await sources.writer()).stats(),
+    check: async () => checkLedger(await sources.reader()), // L2
+    stats: async () => (await sources.reader()).stats(), // L2
     async show(key) {
-      return (await sources.writer()).show(await sources.scope(), asRecordKey(key));
+      return (await sources.reader()).show(await sources.scope(), asRecordKey(key));
     },
     purge: (signal) => progress(() => expiredRows(sources), sources, signal),
     purgeOutbox: ({ keepMs } = {}, signal) =>
@@ -108,12 +117,16 @@ async function expiredSends(sources: Sources, keepMs: number | undefined): Promi
   return { store: { purge: (limit) => outbox.purge(limit, before) }, emptyBatches: 1 };
 }
 
-async function checkLedger(ledger: Ledger): Promise<string[]> {
+const NO_LISTS = "The records were not compared: the table has no lists.";
+
+async function checkLedger(ledger: Ledger): Promise<LedgerCheck> {
   const problems = await ledger.check();
   for (const { pipeline, generation } of await ledger.stats()) {
-    problems.push(...(await checkRecords(ledger, { pipeline, generation })));
+    const found = await checkRecords(ledger, { pipeline, generation });
+    if (found === null) return { problems, notes: [NO_LISTS] };
+    problems.push(...found);
   }
-  return problems;
+  return { problems, notes: [] };
 }
 
 /** L1 */

@@ -376,7 +376,7 @@ const TABLE: Readonly<Record<string, Row>> = {
   "ledger check": {
     words: () => [],
     async lines({ operator }) {
-      const problems = await operator.ledger.check();
+      const { problems } = await operator.ledger.check();
       return problems.length === 0 ? ["The ledger is sound."] : problems;
     },
   },

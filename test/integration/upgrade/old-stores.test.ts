@@ -3,6 +3,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { openOperator } from "../../../src/operate/open-operator.ts";
 import { systemPorts } from "../../../src/platform/index.ts";
 import { createDynamoLedger } from "../../../src/stores/dynamodb/ledger.ts";
 import { createDynamoOutbox } from "../../../src/stores/dynamodb/outbox.ts";
@@ -70,6 +71,17 @@ describe.each(OLD_COMMITS)("stores written by %s", (commit) => {
     await expectOldRecords(reader, again.clock);
     await reader.close();
     expect(before.length).toBeGreaterThan(0);
+  });
+
+  test("SQLite: `ledger check` and `ledger stats` leave the old file as it is", async () => {
+    const path = join(folder, `${commit}-checked.db`);
+    restoreSqlite(commit, path);
+    const before = readFileSync(path);
+    await using operator = openOperator({ ledger: `sqlite:${path}`, clock: clockAfter() });
+    expect((await operator.ledger.check()).notes).toEqual([]);
+    expect(await operator.ledger.stats()).not.toEqual([]);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(existsSync(`${path}.ledger-7.backup`)).toBe(false);
   });
 
   test("SQLite: a reader looks at the old file and changes nothing", async () => {

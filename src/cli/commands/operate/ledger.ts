@@ -84,8 +84,8 @@ export const ledgerCheck = command({
   async run({ flags, out }) {
     const { sources, ledger } = await load(flags);
     await using _ = sources;
-    const problems = await ledger.check();
-    for (const problem of problems) out.line(problem);
+    const { problems, notes } = await ledger.check();
+    for (const line of [...problems, ...notes]) out.line(line);
     if (problems.length === 0) out.line("The ledger is sound.");
     return problems.length === 0 ? EXIT_OK : EXIT_FAILED;
   },
