@@ -88,7 +88,6 @@ async function auditStores(folder: string): Promise<void> {
     endedAt: "",
     sink: { checked: true, what: "" },
     queue: { read: "exact", messages: 0 },
-    quarantined: { sets: 0, rows: 0 },
     rows: null,
     graceMs: 0,
   });

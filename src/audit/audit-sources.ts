@@ -18,7 +18,7 @@ import { isHeldFailure } from "../ingest/late/held-note.ts";
 import { quarantinedSets } from "../ingest/quarantine/quarantine-access.ts";
 import type { Pipeline } from "../ingest/spec/define-pipeline.ts";
 import { listedPartOf } from "../ingest/spec/listed-part.ts";
-import type { AuditedQuarantine, AuditSummary } from "../ports/audit.ts";
+import type { AuditSummary } from "../ports/audit.ts";
 import type { Random } from "../ports/random.ts";
 import type { LedgerScope } from "../ports/record.ts";
 import type { RowChecker, TableCheck } from "../ports/row-checker.ts";
@@ -123,13 +123,13 @@ export async function auditSources(
     signal,
     onProgress,
   );
+  await addQuarantined(builder, sources, scope, { bucket, prefix, from, to });
   return builder.end({
     id: random.uuid(),
     startedAt: formatInstant(startedAt),
     endedAt: formatInstant(clock.now()),
     sink: sources.sink,
     queue: { read: queue.kind, messages: queue.messages },
-    quarantined: await quarantinedIn(sources, scope, { bucket, prefix, from, to }),
     rows: request.rows === true ? await checkRows(sources, signal) : null,
     graceMs,
   });
@@ -142,21 +142,19 @@ async function checkRows({ rows }: AuditSources, signal: AbortSignal): Promise<T
 }
 
 /** Open sets of events in the window; read last, so that every commit that was seen counts. */
-async function quarantinedIn(
+async function addQuarantined(
+  builder: StatementBuilder,
   { ledger }: AuditSources,
   scope: LedgerScope,
   { bucket, prefix, from, to }: WindowedPart,
-): Promise<AuditedQuarantine> {
-  let [sets, rows] = [0, 0];
+): Promise<void> {
   for await (const set of quarantinedSets(ledger, scope)) {
     const { event } = set.facts;
     const at = instantOf(event.event_time);
     if (event.bucket !== bucket || !event.key.startsWith(prefix)) continue;
     if (at >= to || (from !== null && at < from)) continue;
-    sets += 1;
-    rows += set.rows.length;
+    builder.addQuarantined(at, set.rows.length);
   }
-  return { sets, rows };
 }
 
 /** Throws TG_VALUE_INVALID for a window that cannot be audited. */
@@ -213,7 +211,8 @@ function instantOf(text: string): EpochMs {
 
 /** The short form that the ledger keeps. */
 export function summaryOf(statement: Statement): AuditSummary {
-  const { id, subject, window, verdict, counts, quarantined, digest, exceptions, sink } = statement;
+  const { id, subject, window, verdict, counts, digest, exceptions, sink } = statement;
+  const { sets, rows } = statement.quarantined;
   const { bucket, prefix, suffix } = subject;
   return {
     id,
@@ -226,7 +225,7 @@ export function summaryOf(statement: Statement): AuditSummary {
     to: instantOf(window.to),
     verdict,
     counts,
-    quarantined,
+    quarantined: { sets, rows },
     digest,
     exceptions: exceptions
       .slice(0, SUMMARY_EXCEPTIONS)

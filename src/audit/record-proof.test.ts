@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createManualClock } from "../../test/support/manual-clock.ts";
 import { ANY_INPUT } from "../../test/support/stores/any-input.ts";
-import { random } from "../../test/support/stores/real-ports.ts";
 import { formatInstant } from "../core/encoding/rfc3339.ts";
 import { deterministicUuid } from "../core/encoding/uuid.ts";
 import { TidegateError } from "../core/errors.ts";
@@ -57,7 +56,7 @@ test.each([
 });
 
 test("a ledger that keeps no lists has no problem: its records are not compared", async () => {
-  const ledger = createMemoryLedger({ clock: createManualClock(at), random }, {});
+  const ledger = createMemoryLedger({ clock: createManualClock(at) });
   const off = () => Promise.reject(new TidegateError("TG_LISTING_OFF", "no lists"));
   const { show } = ledger;
   expect(await checkRecords({ listRecords: ledger.listRecords, show }, scope)).toEqual([]);

@@ -11,7 +11,6 @@ const FACTS = {
   endedAt: "2026-01-01T00:00:01.000Z",
   sink: { checked: false, what: "a function" },
   queue: { read: "exact", messages: 0 },
-  quarantined: { sets: 0, rows: 0 },
   rows: null,
   graceMs: 0,
 } as const;
@@ -78,11 +77,38 @@ test("a window is complete only if all of it is applied, and its verdict is part
     expect(of("unknown", status)).toBe("undecided");
     expect(of("missing", status)).toBe("incomplete");
   }
-  const open = { ...FACTS, quarantined: { sets: 1, rows: 3 } };
   const window = { subject: SUBJECT, from: null, to: epochMs(100), forgetsBefore: epochMs(0) };
-  const bad = new StatementBuilder({ ...window, previous: null }).end(open);
+  const builder = new StatementBuilder({ ...window, previous: null });
+  builder.addQuarantined(epochMs(5), 3);
+  const bad = builder.end(FACTS);
   expect(bad.verdict).toBe("accounted");
-  expect(statementProblem({ ...bad, quarantined: { sets: 0, rows: 0 } })).toContain("digest");
+  expect(statementProblem({ ...bad, quarantined: { sets: 0, rows: 0, segments: [] } })).toContain(
+    "digest",
+  );
+});
+
+test("quarantined rows of days that the ledger has forgotten are carried over", () => {
+  const window = { subject: SUBJECT, from: null, previous: null };
+  const first = new StatementBuilder({
+    ...window,
+    to: epochMs(2 * DAY),
+    forgetsBefore: epochMs(0),
+  });
+  for (const each of LINES) first.add(each);
+  first.addQuarantined(epochMs(20), 3);
+  first.addQuarantined(epochMs(30), 1);
+  first.addQuarantined(epochMs(DAY + 5), 2);
+  const previous = first.end(FACTS);
+  expect(previous.quarantined).toMatchObject({ sets: 3, rows: 6 });
+  const later = statement(3 * DAY, LINES, { previous, forgetsBefore: DAY });
+  expect(later.verdict).toBe("accounted");
+  expect(later.quarantined).toEqual({
+    sets: 2,
+    rows: 4,
+    segments: [{ from: "1970-01-01T00:00:00.000Z", sets: 2, rows: 4, carried: true }],
+  });
+  expect(statementProblem(later)).toBeNull();
+  expect(later.previous?.unchanged).toBe(true);
 });
 
 test("a later statement lists only what changed in the earlier window", () => {

@@ -7,6 +7,7 @@
 //   T4. A segment that the ledger may have forgotten is carried over from the earlier statement,
 //       and says so. Its lines are not judged again.
 //   T5. Memory holds a hash per day, and EXCEPTIONS_MAX exceptions. The counts are always complete.
+//       The same holds for the quarantined rows of its days: their notes expire with the records.
 //   T6. "complete" means that all is applied. What waits, failed, or is held or quarantined is
 //       accounted for, and not applied.
 
@@ -54,6 +55,18 @@ export interface ListedException extends AuditException {
   readonly at: string;
 }
 
+/** Open sets of quarantined rows, and in which segments their events are. */
+export interface StatementQuarantine extends AuditedQuarantine {
+  readonly segments: readonly QuarantinedSegment[];
+}
+
+interface QuarantinedSegment extends AuditedQuarantine {
+  /** The first instant of the segment. */
+  readonly from: string;
+  /** Set if it comes from the earlier statement (T4). */
+  readonly carried?: true;
+}
+
 /** What differs from the earlier statement, within its window. */
 export interface StatementChanges {
   readonly digest: string;
@@ -95,7 +108,7 @@ export interface Statement {
   readonly verdict: AuditVerdict;
   readonly counts: AuditCounts;
   /** At the end of the audit, of events in the window. */
-  readonly quarantined: AuditedQuarantine;
+  readonly quarantined: StatementQuarantine;
   readonly ledger: {
     /** Objects that were modified earlier may have records that the ledger has forgotten. */
     readonly forgetsBefore: string;
@@ -148,7 +161,7 @@ export interface StatementWindow {
 
 export type StatementFacts = Pick<
   Statement,
-  "id" | "startedAt" | "endedAt" | "sink" | "queue" | "quarantined" | "rows" | "graceMs"
+  "id" | "startedAt" | "endedAt" | "sink" | "queue" | "rows" | "graceMs"
 >;
 
 /** Collects lines in the order of keys and ends as a statement. */
@@ -157,6 +170,7 @@ export class StatementBuilder {
   readonly #cuts: readonly number[];
   readonly #open = new Map<number, OpenSegment>();
   readonly #carried = new Map<number, StatementSegment>();
+  readonly #quarantined = new Map<number, QuarantinedSegment>();
   readonly #exceptions: ListedException[] = [];
   #omitted = 0;
   /** Exceptions in the list that are not failures. */
@@ -171,6 +185,12 @@ export class StatementBuilder {
       const from = instantMs(segment.from);
       if (this.#endOf(from) <= forgetsBefore) {
         this.#carried.set(from, { ...segment, carried: true }); // T4
+      }
+    }
+    for (const segment of previous?.quarantined.segments ?? []) {
+      const from = instantMs(segment.from);
+      if (this.#endOf(from) <= forgetsBefore) {
+        this.#quarantined.set(from, { ...segment, carried: true }); // T4
       }
     }
     for (const exception of previous?.exceptions ?? []) {
@@ -203,6 +223,24 @@ export class StatementBuilder {
     this.#except({ key, versionId, status, reason, at: formatInstant(line.at) });
   }
 
+  /** Adds an open set of quarantined rows, whose event has that time. */
+  addQuarantined(at: EpochMs, count: number): void {
+    const start = this.#startOf(at);
+    const known = this.#quarantined.get(start);
+    if (known?.carried === true) return; // T4
+    const { sets, rows } = known ?? { sets: 0, rows: 0 };
+    const from = formatInstant(epochMs(start));
+    this.#quarantined.set(start, { from, sets: sets + 1, rows: rows + count });
+  }
+
+  #quarantine(): StatementQuarantine {
+    const segments = [...this.#quarantined]
+      .toSorted(([one], [two]) => one - two)
+      .map(([, segment]) => segment);
+    const sum = (what: "sets" | "rows") => segments.reduce((all, one) => all + one[what], 0);
+    return { sets: sum("sets"), rows: sum("rows"), segments };
+  }
+
   end(facts: StatementFacts): Statement {
     const { subject, from, to, previous, forgetsBefore } = this.#window;
     const own = [...this.#open].map(([start, segment]): [number, StatementSegment] => {
@@ -214,14 +252,16 @@ export class StatementBuilder {
       .toSorted(([one], [two]) => one - two)
       .map(([, segment]) => segment);
     const counts = sumCounts(segments.map((segment) => segment.counts));
+    const quarantined = this.#quarantine();
     const window = { from: from === null ? null : formatInstant(from), to: formatInstant(to) };
     const body = {
       schema: STATEMENT_SCHEMA,
       ...facts,
       subject,
       window,
-      verdict: verdictOf(counts, facts),
+      verdict: verdictOf(counts, { quarantined, rows: facts.rows }),
       counts,
+      quarantined,
       ledger: { forgetsBefore: formatInstant(forgetsBefore) },
       cuts: this.#cuts.map((at) => formatInstant(epochMs(at))),
       segments,

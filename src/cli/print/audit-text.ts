@@ -15,7 +15,7 @@ import {
 const SHOWN_MAX = 20;
 
 export function auditProgress({ objects, key }: AuditProgress): string {
-  return `${objects} objects compared, up to ${printable(key)}`;
+  return `${counted(objects, "object")} compared, up to ${printable(key)}`;
 }
 
 export function auditLines(statement: Statement): string[] {
@@ -23,7 +23,7 @@ export function auditLines(statement: Statement): string[] {
   const { bucket, prefix, pipeline } = subject;
   const times = `${window.from ?? "the first object"} to ${window.to}`;
   const versions = AUDIT_STATUSES.reduce((sum, status) => sum + counts[status], 0);
-  const all = versions === 0 ? "no object version" : `${versions} object versions`;
+  const all = versions === 0 ? "no object version" : counted(versions, "object version");
   return [
     `Pipeline ${pipeline}, s3://${bucket}/${printable(prefix)}, ${times}: ${all}`,
     ...AUDIT_STATUSES.filter((status) => counts[status] > 0).map(
@@ -107,9 +107,13 @@ function findingLine({ kind, table, key, object }: RowFinding): string {
   return `  ${kind.toUpperCase()} ${table}: ${what} ${FINDINGS[kind]}`;
 }
 
-function quarantineLines({ quarantined: { sets, rows } }: Statement): string[] {
+function quarantineLines({ quarantined: { sets, rows, segments } }: Statement): string[] {
   if (rows === 0) return [];
-  return [`Quarantine: ${counted(rows, "row")} of ${counted(sets, "object")}, not applied`];
+  const carried = segments.some((segment) => segment.carried === true)
+    ? "; some as the earlier statement says, which the ledger has forgotten since"
+    : "";
+  const all = `${counted(rows, "row")} of ${counted(sets, "object")}`;
+  return [`Quarantine: ${all}, not applied${carried}`];
 }
 
 function exceptionLines({ exceptions, exceptionsOmitted }: Statement): string[] {
@@ -124,12 +128,16 @@ function exceptionLines({ exceptions, exceptionsOmitted }: Statement): string[] 
 function queueLine({ read, messages }: Statement["queue"]): string {
   switch (read) {
     case "exact":
-      return `Queue: ${messages} messages, read`;
+      return `Queue: ${countedMessages(messages)}, read`;
     case "counted":
-      return `Queue: ${messages} messages, counted`;
+      return `Queue: ${countedMessages(messages)}, counted`;
     default:
       return "Queue: not read";
   }
+}
+
+function countedMessages(messages: number | null): string {
+  return counted(messages ?? 0, "message");
 }
 
 function previousLines({ previous }: Statement): string[] {
@@ -138,7 +146,8 @@ function previousLines({ previous }: Statement): string[] {
   if (previous.unchanged) return [`${start} unchanged; its chain is reused`];
   const { segments, resolved, appeared } = previous;
   return [
-    `${start} ${segments.length} days changed, ${resolved.length} exceptions resolved, ` +
+    `${start} ${counted(segments.length, "day")} changed, ` +
+      `${counted(resolved.length, "exception")} resolved, ` +
       `${appeared.length} appeared`,
   ];
 }

@@ -139,9 +139,13 @@ export function readEarlierStatement(path: string, keys: EarlierKeys): Statement
 function parse(path: string, text: string): Statement {
   try {
     const value = JSON.parse(text) as Statement;
-    if (value?.schema === STATEMENT_SCHEMA) return value;
-  } catch {
-    // Reported below.
+    if (value?.schema === STATEMENT_SCHEMA) {
+      if (Array.isArray(value.quarantined?.segments)) return value;
+      const lacks = "which did not say where rows are in quarantine; audit its window again";
+      return refuseValue(`${path} was written by an earlier release, ${lacks}`);
+    }
+  } catch (error) {
+    if (error instanceof TidegateError) throw error;
   }
   return notAStatement(path);
 }

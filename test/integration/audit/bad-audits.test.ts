@@ -86,6 +86,13 @@ test("a statement that was edited: neither verified nor continued", async () => 
   expect(() => readStatement(path)).toThrow("is not an audit statement; write one with");
 });
 
+test("a statement of a release that did not count quarantine is refused, and says why", async () => {
+  const path = join(folder, "older.json");
+  const { quarantined: _, ...older } = await run({});
+  writeFileSync(path, JSON.stringify(older));
+  expect(() => readStatement(path)).toThrow("was written by an earlier release");
+});
+
 test("a signed statement without its key: not continued until --since-key or --sign names it", async () => {
   const path = join(folder, "signed.json");
   const [own, other] = [keyPair("own"), keyPair("other")];
