@@ -22,9 +22,14 @@ export interface TableCheck {
   readonly notCompared: string | null;
   /** Visible rows. */
   readonly rows: number;
+  /** Visible rows that messages wrote, which have no digests. */
+  readonly ofMessages: number;
   /** Objects whose rows were compared with the digest of their commit. */
   readonly digested: number;
-  /** Objects without a digest: written before there were digests, or in parts. */
+  /**
+   * Objects without a digest of their rows as they should be: written before there were digests,
+   * in parts, in columns that are gone, or last by a release without digests.
+   */
   readonly undigested: number;
   readonly findings: readonly RowFinding[];
 }

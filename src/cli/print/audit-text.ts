@@ -67,7 +67,9 @@ function verdictText(statement: Statement): string {
 
 function completeText({ counts, rows }: Statement): string {
   const what = "nothing is missing, orphaned or applied twice";
-  const undigested = rows?.some((check) => check.notCompared !== null || check.undigested > 0);
+  const undigested = rows?.some(({ notCompared, undigested: objects, ofMessages }) => {
+    return notCompared !== null || objects + ofMessages > 0;
+  });
   const tables =
     rows === null
       ? "rows not compared"
@@ -81,9 +83,13 @@ function rowLines({ rows }: Statement): string[] {
   if (rows === null) {
     return ["Rows: not compared; a row changed or deleted since its commit is not seen (--rows)"];
   }
-  return rows.flatMap(({ table, notCompared, rows: count, digested, undigested, findings }) => {
+  return rows.flatMap(({ table, notCompared, rows: count, digested, findings, ...check }) => {
     if (notCompared !== null) return [`Rows of ${table}: not compared, as ${notCompared}`];
-    const rest = undigested === 0 ? "" : `; ${counted(undigested, "object")} without a digest`;
+    const without = [
+      ...(check.undigested > 0 ? [counted(check.undigested, "object")] : []),
+      ...(check.ofMessages > 0 ? [`${counted(check.ofMessages, "row")} of messages`] : []),
+    ];
+    const rest = without.length === 0 ? "" : `; ${without.join(" and ")} without a digest`;
     const shown = findings.slice(0, SHOWN_MAX).map(findingLine);
     const more = findings.length - shown.length;
     return [

@@ -8,18 +8,31 @@
 //   C4. Memory holds a sum for each object, a page of rows, and the rows of a writer that differs.
 //   C5. All messages are one writer, which has no digest. A row of it that is gone is found by its
 //       bookkeeping; one that was changed is not.
+//   C6. An object without a digest of the rows of its newest record in the columns of today is
+//       counted (D5 of row-digest.ts). So is one to which rows were added.
+//   C7. A whole number in a key may be beyond 2^53, which SQLite's driver refuses to give as a
+//       number: it is read as text, and is a bigint in the next page's start.
 
 import { present } from "../../core/assert.ts";
 import type { SinkValue } from "../../core/sink-write.ts";
 import type { TablesSpec } from "../../core/table-spec.ts";
 import type { RowChecker, RowFinding, TableCheck } from "../../ports/row-checker.ts";
 import type { SinkStore } from "../../ports/sink.ts";
+import type { TableColumn } from "./column.ts";
 import { type Dialect, POSTGRES, SQLITE } from "./databases/dialect.ts";
 import { literal, WRITERS_TABLE } from "./names.ts";
-import { RowDigest, type RowTexts, rowTextsOf, undigestedColumns } from "./row-digest.ts";
+import {
+  columnMarks,
+  digestIn,
+  RowDigest,
+  type RowTexts,
+  rowTextsOf,
+  undigestedColumns,
+} from "./row-digest.ts";
 import { createdShape, type TableShape } from "./shape.ts";
 import { aliasedNames, listColumns, RANK, sameKeys, sideTables } from "./statements.ts";
 
+const DIGITS = /^-?\d+$/;
 const PAGE_ROWS = 5_000;
 const FINDINGS_MAX = 1_000;
 
@@ -35,7 +48,8 @@ export function createRowCheckers(
   const dialect = name === "sqlite" ? SQLITE : POSTGRES;
   return Object.entries(tables).map(([table, spec]): RowChecker => {
     const notCompared = (why: string): TableCheck => {
-      return { table, notCompared: why, rows: 0, digested: 0, undigested: 0, findings: [] };
+      const counts = { rows: 0, ofMessages: 0, digested: 0, undigested: 0 };
+      return { table, notCompared: why, ...counts, findings: [] };
     };
     if (spec.existing === true) {
       return { check: async () => notCompared("others may write to an existing table") };
@@ -61,17 +75,20 @@ class RowCheck {
   readonly #store: Store;
   readonly #shape: TableShape;
   readonly #texts: RowTexts;
+  readonly #marks: ReadonlySet<string>;
   readonly #findings: RowFinding[] = [];
   readonly #sums = new Map<number, RowDigest>();
   /** Writers of which a row was not in the table. */
   readonly #incomplete = new Set<number>();
   #rows = 0;
+  #ofMessages = 0;
 
   constructor(dialect: Dialect, store: Store, shape: TableShape, texts: RowTexts) {
     this.#dialect = dialect;
     this.#store = store;
     this.#shape = shape;
     this.#texts = texts;
+    this.#marks = new Set(columnMarks(shape));
   }
 
   async run(signal: AbortSignal): Promise<TableCheck> {
@@ -90,7 +107,8 @@ class RowCheck {
     await this.#misplaced();
     const { name: table } = this.#shape;
     const findings = this.#findings;
-    return { table, notCompared: null, rows: this.#rows, digested, undigested, findings };
+    const counts = { rows: this.#rows, ofMessages: this.#ofMessages, digested, undigested };
+    return { table, notCompared: null, ...counts, findings };
   }
 
   async #addUp(side: "owners" | "others", signal: AbortSignal): Promise<void> {
@@ -114,7 +132,7 @@ class RowCheck {
       for (const row of page) this.#add(row, side === "owners");
       const last = page.at(-1);
       if (last === undefined || page.length < PAGE_ROWS) return;
-      after = order.map((_, at) => last[`k${at}`] as SinkValue);
+      after = order.map((_, at) => this.#cursorValue(last[`k${at}`], keyColumns[at]));
       signal.throwIfAborted();
     }
   }
@@ -131,7 +149,9 @@ class RowCheck {
       return this.#dialect.fromAny(`s.${quoted}`, column);
     });
     const shown = columns.map((_, at) => `${present(values[at], "a value")} AS v${at}`);
-    const keys = keyColumns.map(({ quoted }, at) => `${this.#plain(`s.${quoted}`)} AS k${at}`);
+    const keys = keyColumns.map(
+      (column, at) => `${this.#plain(`s.${column.quoted}`, column)} AS k${at}`,
+    );
     const gone = side === "owners" ? `t.${keyColumns[0]?.quoted} IS NULL` : "false";
     const writer = side === "others" ? `, s._tg_writer AS k${keyColumns.length}` : "";
     const join = `LEFT JOIN ${target} AS t ON ${sameKeys("t", "s", keyColumns)}`;
@@ -140,8 +160,18 @@ class RowCheck {
       FROM ${side === "owners" ? owners : others} AS s ${side === "owners" ? join : ""}`;
   }
 
-  #plain(value: string): string {
-    return this.#dialect.name === "postgres" ? `${value}::text` : value;
+  #plain(value: string, { native }: TableColumn): string {
+    if (this.#dialect.name === "postgres") return `${value}::text`;
+    if (native !== SQLITE.integer) return value;
+    return `CASE typeof(${value}) WHEN 'integer' THEN CAST(${value} AS TEXT) ELSE ${value} END`; // C7
+  }
+
+  /** C7. SQLite stores no text of digits in a column of whole numbers. */
+  #cursorValue(value: unknown, column: TableColumn | undefined): SinkValue {
+    const isWhole = this.#dialect.name === "sqlite" && column?.native === SQLITE.integer;
+    return isWhole && typeof value === "string" && DIGITS.test(value)
+      ? BigInt(value)
+      : (value as SinkValue);
   }
 
   #add(row: Row, isOwner: boolean): void {
@@ -149,7 +179,10 @@ class RowCheck {
     const deleted = isTrue(row.deleted);
     const gone = isTrue(row.gone) && !deleted;
     if (gone) this.#incomplete.add(id);
-    else if (isOwner && !deleted) this.#rows += 1;
+    else if (isOwner && !deleted) {
+      this.#rows += 1;
+      if (id === MESSAGES_ID) this.#ofMessages += 1;
+    }
     if (id === MESSAGES_ID || gone) return; // C5
     let sum = this.#sums.get(id);
     if (sum === undefined) {
@@ -170,12 +203,12 @@ class RowCheck {
     const writers = new Map<number, Writer>();
     for (let after = 0; ; ) {
       const page: readonly Row[] = await this.#store.read({
-        statement: `SELECT id, object, row_count, row_digest FROM ${WRITERS_TABLE}
+        statement: `SELECT id, ${WRITER.join(", ")} FROM ${WRITERS_TABLE}
           WHERE table_name = ${literal(this.#shape.name)} AND id > ${after}
           ORDER BY id LIMIT ${PAGE_ROWS}`,
         params: [],
       });
-      for (const row of page) writers.set(Number(row.id), writerOf(row));
+      for (const row of page) writers.set(Number(row.id), writerOf(this.#marks, row));
       if (page.length < PAGE_ROWS) return writers;
       after = Number(page.at(-1)?.id);
     }
@@ -189,11 +222,11 @@ class RowCheck {
       return `SELECT ${this.#names().join(", ")} FROM (${rows}) AS r`;
     });
     const rows = await this.#store.read({
-      statement: `SELECT r.*, w.object, w.row_count, w.row_digest FROM (SELECT 1 AS one) AS x
+      statement: `SELECT r.*, ${aliasedNames(WRITER, "w")} FROM (SELECT 1 AS one) AS x
         ${register} LEFT JOIN (${parts.join(" UNION ALL ")}) AS r ON 1 = 1`,
       params: [],
     });
-    const { object, rows: count, digest } = writerOf(rows[0] ?? {});
+    const { object, rows: count, digest } = writerOf(this.#marks, rows[0] ?? {});
     const sum = new RowDigest();
     const before = this.#findings.length;
     for (const row of rows) {
@@ -217,7 +250,7 @@ class RowCheck {
     const { keyColumns, target, name } = this.#shape;
     const [owners, others] = sideTables(this.#shape);
     const keys = (from: string) =>
-      keyColumns.map(({ quoted }, at) => `${this.#plain(`${from}.${quoted}`)} AS k${at}`);
+      keyColumns.map((key, at) => `${this.#plain(`${from}.${key.quoted}`, key)} AS k${at}`);
     const added = await this.#store.read({
       statement: `SELECT ${keys("t").join(", ")} FROM ${target} AS t WHERE NOT EXISTS (
         SELECT 1 FROM ${owners} AS c WHERE ${sameKeys("c", "t", keyColumns)}
@@ -246,15 +279,20 @@ class RowCheck {
 }
 
 const MESSAGES_ID = 0;
+/** What the register has of a writer. */
+const WRITER = ["object", "record_key", "added", "row_count", "row_digest"] as const;
 
 function isTrue(value: unknown): boolean {
   return value === true || value === 1;
 }
 
-function writerOf({ object, row_count: rows, row_digest: digest }: Row): Writer {
+/** C6 */
+function writerOf(columns: ReadonlySet<string>, row: Row): Writer {
+  const { object, row_count: rows, row_digest: stored, record_key: record, added } = row;
+  const isKnown = rows != null && stored != null && !isTrue(added);
   return {
     object: String(object),
     rows: rows == null ? null : Number(rows),
-    digest: digest == null ? null : String(digest),
+    digest: isKnown ? digestIn(String(stored), columns, String(record)) : null,
   };
 }

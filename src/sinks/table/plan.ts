@@ -11,7 +11,7 @@ import type { TableSinkSpec } from "../../core/table-spec.ts";
 import type { Effect, EffectOrigin } from "../../ports/sink.ts";
 import type { Dialect } from "./databases/dialect.ts";
 import { rankTie } from "./rank-tie.ts";
-import { RowDigest, type RowTexts, rowTextsOf } from "./row-digest.ts";
+import { columnMarks, RowDigest, type RowTexts, rowTextsOf, storedDigest } from "./row-digest.ts";
 import { gatherRows, type PlannedRow, sortedRows } from "./rows.ts";
 import type { TableShape } from "./shape.ts";
 import { listBindings, listSource, oneBindings, oneSource } from "./sources.ts";
@@ -177,6 +177,8 @@ interface Registers {
   readonly mix: Template;
   readonly join: Template;
   readonly owned: Template;
+  /** The marks of the table's columns, for digests. */
+  readonly columns: readonly string[];
 }
 
 function createTableWrites(
@@ -191,6 +193,7 @@ function createTableWrites(
       mix: compile(dialect, registerTemplate(table, false)),
       join: compile(dialect, joinTemplate(table)),
       owned: compile(dialect, ownedTemplate(shape)),
+      columns: columnMarks(shape),
     });
   }
   return (table, statements, rows, origin) => {
@@ -204,7 +207,10 @@ function createTableWrites(
     const name = `s3://${object.bucket}/${object.key}`;
     const sequencer = sequencerOrder(object.sequencer ?? "");
     const { digest } = rows;
-    const digested = { row_count: digest?.rows ?? null, row_digest: digest?.hex ?? null };
+    const digested = {
+      row_count: digest?.rows ?? null,
+      row_digest: digest && storedDigest(digest.hex, common.columns, key),
+    };
     const all: Bindings = { ...bindings, ...digested, object: name, sequencer };
     if (object.addsTo !== undefined) {
       return rows.any ? [bind(common.join, all, { ifRows: rowWrites(statements, rows, all) })] : [];

@@ -6,9 +6,12 @@
 //   D3. A column without a value is not part of a row, so that a column can be added later.
 //   D4. Arrays, and columns whose types only the database knows, have no such form: a table with
 //       one of them has no digests, and says so.
+//   D5. A digest is stored with the columns that it covers and with the record whose rows they are.
+//       It says nothing once a column is gone or has another type, or once a process that knows no
+//       digests has registered another record.
 
 import { canonicalJson, type JsonValue } from "../../core/encoding/canonical-json.ts";
-import { sha256Latin1 } from "../../core/encoding/hash.ts";
+import { sha256Hex, sha256Latin1 } from "../../core/encoding/hash.ts";
 import type { SinkValue } from "../../core/sink-write.ts";
 import type { TableColumn } from "./column.ts";
 import type { Dialect } from "./databases/dialect.ts";
@@ -69,6 +72,40 @@ export interface RowTexts {
   readonly stored: (values: readonly unknown[], deleted: boolean) => string;
   /** What reads each column of a relation without loss. */
   readonly expressions: (columnValue: (column: TableColumn) => string) => string[];
+}
+
+const MARK_CHARS = 6;
+const RECORD_CHARS = 16;
+const STORED = new RegExp(
+  `^([0-9a-f]{${HEX_DIGITS}})\\.((?:[0-9a-f]{${MARK_CHARS}})+)\\.(.{1,${RECORD_CHARS}})$`,
+);
+
+/** A short name for each column with its type (D5). */
+export function columnMarks({ columns }: TableShape): string[] {
+  return columns.map(({ name, native }) => sha256Hex(`${name}\n${native}`).slice(0, MARK_CHARS));
+}
+
+/** How the register has the digest of a record's rows in these columns (D5). */
+export function storedDigest(hex: string, columns: readonly string[], record: string): string {
+  return `${hex}.${columns.join("")}.${record.slice(-RECORD_CHARS)}`;
+}
+
+/**
+ * The digest that is stored for the rows of a record. Null if it says nothing about the rows of
+ * this record in these columns (D5). A text of another form equals no digest.
+ */
+export function digestIn(
+  stored: string,
+  columns: ReadonlySet<string>,
+  record: string,
+): string | null {
+  const [, hex, marks = "", of] = STORED.exec(stored) ?? [];
+  if (hex === undefined) return stored;
+  if (of !== record.slice(-RECORD_CHARS)) return null;
+  for (let at = 0; at < marks.length; at += MARK_CHARS) {
+    if (!columns.has(marks.slice(at, at + MARK_CHARS))) return null;
+  }
+  return hex;
 }
 
 /** Null if the table has no digests (D4). */
@@ -141,6 +178,10 @@ function storedForm({ name }: Dialect, { type }: TableColumn, value: string): st
     if (isWhole) {
       return `CASE WHEN ${value} = ${whole} THEN CAST(${whole} AS TEXT)
         ELSE CAST(${value} AS TEXT) END`;
+    }
+    // A list of rows is JSON, where the number 1e17 is a whole one.
+    if (scalar === "real") {
+      return `CASE typeof(${value}) WHEN 'integer' THEN CAST(${value} AS REAL) ELSE ${value} END`;
     }
     return scalar === "bytes"
       ? `CASE WHEN ${value} IS NOT NULL THEN lower(hex(${value})) END`
