@@ -15,13 +15,7 @@ import { canonicalJson } from "../core/encoding/canonical-json.ts";
 import { createDigest, type Digest, sha256Hex } from "../core/encoding/hash.ts";
 import { formatInstant, parseInstant } from "../core/encoding/rfc3339.ts";
 import { days, type EpochMs, epochMs } from "../core/units.ts";
-import type {
-  AuditCounts,
-  AuditException,
-  AuditedQuarantine,
-  AuditStatus,
-  AuditVerdict,
-} from "../ports/audit.ts";
+import type { AuditCounts, AuditException, AuditStatus, AuditVerdict } from "../ports/audit.ts";
 import type { TableCheck } from "../ports/row-checker.ts";
 import {
   type AuditLine,
@@ -32,6 +26,11 @@ import {
   sumCounts,
   zeroCounts,
 } from "./audit-line.ts";
+import {
+  type QuarantinedSegment,
+  quarantineOf,
+  type StatementQuarantine,
+} from "./statement-quarantine.ts";
 
 export const STATEMENT_SCHEMA = "https://tidegate.dev/schemas/audit-statement-1.json";
 
@@ -53,18 +52,6 @@ export interface StatementSegment {
 /** An exception with the time of its object. */
 export interface ListedException extends AuditException {
   readonly at: string;
-}
-
-/** Open sets of quarantined rows, and in which segments their events are. */
-export interface StatementQuarantine extends AuditedQuarantine {
-  readonly segments: readonly QuarantinedSegment[];
-}
-
-interface QuarantinedSegment extends AuditedQuarantine {
-  /** The first instant of the segment. */
-  readonly from: string;
-  /** Set if it comes from the earlier statement (T4). */
-  readonly carried?: true;
 }
 
 /** What differs from the earlier statement, within its window. */
@@ -226,19 +213,11 @@ export class StatementBuilder {
   /** Adds an open set of quarantined rows, whose event has that time. */
   addQuarantined(at: EpochMs, count: number): void {
     const start = this.#startOf(at);
-    const known = this.#quarantined.get(start);
-    if (known?.carried === true) return; // T4
-    const { sets, rows } = known ?? { sets: 0, rows: 0 };
+    const existing = this.#quarantined.get(start);
+    if (existing?.carried === true) return; // T4
+    const { sets, rows } = existing ?? { sets: 0, rows: 0 };
     const from = formatInstant(epochMs(start));
     this.#quarantined.set(start, { from, sets: sets + 1, rows: rows + count });
-  }
-
-  #quarantine(): StatementQuarantine {
-    const segments = [...this.#quarantined]
-      .toSorted(([one], [two]) => one - two)
-      .map(([, segment]) => segment);
-    const sum = (what: "sets" | "rows") => segments.reduce((all, one) => all + one[what], 0);
-    return { sets: sum("sets"), rows: sum("rows"), segments };
   }
 
   end(facts: StatementFacts): Statement {
@@ -252,7 +231,7 @@ export class StatementBuilder {
       .toSorted(([one], [two]) => one - two)
       .map(([, segment]) => segment);
     const counts = sumCounts(segments.map((segment) => segment.counts));
-    const quarantined = this.#quarantine();
+    const quarantined = quarantineOf(this.#quarantined);
     const window = { from: from === null ? null : formatInstant(from), to: formatInstant(to) };
     const body = {
       schema: STATEMENT_SCHEMA,

@@ -122,9 +122,9 @@ const NO_LISTS = "The records were not compared: the table has no lists.";
 async function checkLedger(ledger: Ledger): Promise<LedgerCheck> {
   const problems = await ledger.check();
   for (const { pipeline, generation } of await ledger.stats()) {
-    const found = await checkRecords(ledger, { pipeline, generation });
-    if (found === null) return { problems, notes: [NO_LISTS] };
-    problems.push(...found);
+    const more = await checkRecords(ledger, { pipeline, generation });
+    if (more === null) return { problems, notes: [NO_LISTS] };
+    problems.push(...more);
   }
   return { problems, notes: [] };
 }

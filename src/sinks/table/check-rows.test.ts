@@ -52,8 +52,8 @@ test("keys beyond 2^53 and large whole numbers are compared, over pages", async 
   });
   commit(memory, rows, "a");
   commit(memory, rows, "c");
-  const found = { ...SOUND, rows: 5_001 };
-  expect(await check(memory)).toMatchObject(found);
+  const expected = { ...SOUND, rows: 5_001 };
+  expect(await check(memory)).toMatchObject(expected);
   memory.select(`UPDATE item SET name = 'z' WHERE id = ${first + 5_000n}`, []);
   expect((await check(memory)).findings).toMatchObject([{ kind: "changed" }]);
 });
@@ -67,8 +67,8 @@ test.each([
     const memory = await written();
     memory.select(`ALTER TABLE item ${change}`, []);
     memory.select(`ALTER TABLE _tg_item_others ${change}`, []);
-    const found = { digested: 0, undigested: 2, findings: [] };
-    expect(await check(memory, tablesOf(columns))).toMatchObject(found);
+    const expected = { digested: 0, undigested: 2, findings: [] };
+    expect(await check(memory, tablesOf(columns))).toMatchObject(expected);
   },
 );
 
