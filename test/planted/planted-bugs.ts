@@ -18,7 +18,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     find: "const fixed = fixedContext(pipeline, record, claim);",
     replace:
       "const seed = String(claim.attempt);\n" +
-      "      const fixed = fixedContext({ ...pipeline, seed }, record, claim);",
+      "      const frozen = { ...pipeline.frozen, seed };\n" +
+      "      const fixed = fixedContext({ ...pipeline, frozen }, record, claim);",
     checker: "same-time-and-random",
   },
   {
@@ -26,7 +27,9 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     mistake: "Random values are derived from the run, so a retry after a restart gets others.",
     file: "src/ingest/stages/handle.ts",
     find: "const fixed = fixedContext(pipeline, record, claim);",
-    replace: "const fixed = fixedContext({ ...pipeline, seed: runId }, record, claim);",
+    replace:
+      "const frozen = { ...pipeline.frozen, seed: runId };\n" +
+      "      const fixed = fixedContext({ ...pipeline, frozen }, record, claim);",
     checker: "same-time-and-random",
   },
   {
