@@ -402,8 +402,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     file: "src/ingest/stages/handle.ts",
     find: "void buffer.discard();\n        const content =",
     replace:
-      "void buffer.discard();\n        if (error instanceof DeadlinePassed) " +
-      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets: [], ' +
+      'void buffer.discard();\n        if (error.name === "DeadlinePassed") ' +
+      'return { kind: "handled", ...NO_EFFECTS, badRows: [], secrets, masked: null, ' +
       'input: { hash: null, noHash: "not-read" } };\n        const content =',
     checker: "effects-once",
   },

@@ -24,8 +24,8 @@ export const SHADOW_BUGS: readonly PlantedBug[] = [
     name: "added-rows-recognized-by-fence",
     mistake: "Added rows are recognized by their fences, which follow the clocks of consumers.",
     file: "src/sinks/table/statements.ts",
-    find: "DO UPDATE SET added = true",
-    replace: "DO UPDATE SET added = w.added OR excluded.fence > w.fence",
+    find: "SET added = true",
+    replace: "SET added = w.added OR excluded.fence > w.fence",
     checker: "rows",
   },
   {

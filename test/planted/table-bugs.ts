@@ -96,8 +96,8 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
     name: "added-rows-recognized-by-fence",
     mistake: "Added rows are recognized by their fences, which follow the clocks of consumers.",
     file: "src/sinks/table/statements.ts",
-    find: "DO UPDATE SET added = true",
-    replace: "DO UPDATE SET added = w.added OR excluded.fence > w.fence",
+    find: "SET added = true",
+    replace: "SET added = w.added OR excluded.fence > w.fence",
     checker: "promote-loses-nothing",
   },
   {
@@ -128,8 +128,8 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
     name: "replay-in-the-live-generation",
     mistake: "A replay runs its records in the generation of the live pipeline.",
     file: "src/replay/run-replay.ts",
-    find: "    generation: options.generation,\n    late:",
-    replace: "    generation: pipeline.generation,\n    late:",
+    find: "    generation: options.generation,",
+    replace: "    generation: pipeline.generation,",
     checker: "replay-stays-apart",
   },
 ];
