@@ -213,6 +213,11 @@ test("a record that nothing brings back is unfinished; a purged one is excused",
   expect(violatedBy(history(...parkedNow, { kind: "purged", names: ["a"] }, ending))).not.toContain(
     "records-end",
   );
+  const reopened: NewEvent = { kind: "reopened", name: "a" };
+  const stale: NewEvent = { kind: "refused", name: "a", why: "stale" };
+  expect(violatedBy(history(...parkedNow, reopened, ending))).toContain("records-end");
+  expect(violatedBy(history(...parkedNow, reopened, stale, ending))).toContain("records-end");
+  expect(violatedBy(history(...parkedNow, stale, reopened, ending))).not.toContain("records-end");
 });
 
 const done = (name: string, fence: number): NewEvent[] => [
