@@ -113,9 +113,12 @@ function splitReplies(text: string): string[] {
   return text.split(/(?=HTTP\/1\.1 )/).filter((answer) => answer !== "");
 }
 
+const TWO_HOSTS = "the request has two Host headers";
+
 /**
  * node:http refuses a broken request immediately and drops unanswered requests before it, depending
- * on timing; the fast path answers them. There is no other difference.
+ * on timing; the fast path answers them. One of them may be a request with two Host headers, which
+ * is refused as well. There is no other difference.
  */
 function expectSame(fast: string[], slow: string[]): void {
   const refused = slow.at(-1)?.startsWith("HTTP/1.1 400 ") === true;
@@ -124,7 +127,10 @@ function expectSame(fast: string[], slow: string[]): void {
     return;
   }
   const common = Math.min(fast.length, slow.length) - 1;
-  expect(fast.at(-1)).toBe(slow.at(-1));
+  const ends = [fast.at(-1) ?? "", slow.at(-1) ?? ""];
+  const oneHasTwoHosts = ends.filter((end) => end.includes(TWO_HOSTS)).length === 1;
+  if (oneHasTwoHosts) for (const end of ends) expect(end).toMatch(/^HTTP\/1\.1 400 /);
+  else expect(ends[0]).toBe(ends[1]);
   expect(fast.slice(0, common)).toEqual(slow.slice(0, common));
 }
 
