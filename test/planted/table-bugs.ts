@@ -45,11 +45,11 @@ const bugs: readonly Omit<PlantedBug, "world">[] = [
     checker: "rows-elected",
   },
   {
-    name: "digest-of-an-earlier-version",
-    mistake: "A newer version of an object keeps the digest of the version that it replaced.",
-    file: "src/sinks/table/statements.ts",
-    find: "replaces ? `excluded.",
-    replace: "replaces ? `w.",
+    name: "digest-without-a-row",
+    mistake: "The digest of a commit leaves out its first row.",
+    file: "src/sinks/table/plan.ts",
+    find: "for (const row of rows) digest.add(texts.planned(row));",
+    replace: "for (const row of rows.slice(1)) digest.add(texts.planned(row));",
     checker: "rows-digested",
   },
   {

@@ -86,7 +86,7 @@ test("a statement that was edited: neither verified nor continued", async () => 
   expect(() => readStatement(path)).toThrow("is not an audit statement; write one with");
 });
 
-test("a statement of a release that did not count quarantine is refused, and says why", async () => {
+test("a statement of a release that did not count quarantine: is refused, and says why", async () => {
   const path = join(folder, "older.json");
   const { quarantined: _, ...older } = await run({});
   writeFileSync(path, JSON.stringify(older));

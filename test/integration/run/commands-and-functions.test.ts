@@ -97,6 +97,9 @@ async function seedPipeline(): Promise<void> {
   await dev.put("2026-03-10/dead.csv", ROWS);
   const ended = { committed: 2, retried: 1, deadLettered: 1 };
   await eventually(() => expect(dev.snapshot()).toMatchObject(ended));
+  // Before that, no event is late.
+  const reached = Date.parse("2026-03-01T00:00:00Z");
+  await eventually(() => expect(dev.snapshot().watermark).toBeGreaterThan(reached));
   await dev.put("2026-02-01/late.csv", ROWS);
   await eventually(() => expect(dev.snapshot()).toMatchObject({ held: 1 }));
   const { endpoint } = dev;
