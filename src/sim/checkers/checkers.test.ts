@@ -206,20 +206,6 @@ const end = (waiting: string[] = [], drained = true): NewEvent => {
   };
 };
 
-test("a record that nothing brings back is unfinished; a purged one is excused", () => {
-  const ending = { ...end(), unfinished: ["a"] } as NewEvent;
-  const parkedNow = [deadLettered("a"), parked("a")];
-  expect(violatedBy(history(...parkedNow, ending))).toContain("records-end");
-  expect(violatedBy(history(...parkedNow, { kind: "purged", names: ["a"] }, ending))).not.toContain(
-    "records-end",
-  );
-  const reopened: NewEvent = { kind: "reopened", name: "a" };
-  const stale: NewEvent = { kind: "refused", name: "a", why: "stale" };
-  expect(violatedBy(history(...parkedNow, reopened, ending))).toContain("records-end");
-  expect(violatedBy(history(...parkedNow, reopened, stale, ending))).toContain("records-end");
-  expect(violatedBy(history(...parkedNow, stale, reopened, ending))).not.toContain("records-end");
-});
-
 const done = (name: string, fence: number): NewEvent[] => [
   ...[delivered(name), claimed(name, fence), handling(name)],
   ...[effect(name, fence), committed(name, fence), acked(name)],
